@@ -1,0 +1,1 @@
+"""What every room shares: message, topic, machine, effects, trace events, errors."""

@@ -1,0 +1,157 @@
+"""The machine: protocol logic without clock, socket, thread, task, logger or entropy of its own.
+
+A machine gets inputs and the time and returns effects. Whoever drives it (``rumormill.live`` on
+asyncio, ``rumormill.simulate`` in virtual time, a test by hand) carries the effects out and calls
+back:
+
+* after every :meth:`Machine.handle` and :meth:`Machine.wake`, ask :meth:`Machine.next_wake`;
+* when that time has come, call :meth:`Machine.wake`. Calling it early is harmless.
+
+Inputs and effects are named tuples: immutable, cheap to make, easy to read in a failing test.
+:class:`~rumormill.core.trace.TraceEvent` is an effect like the others.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from rumormill.core.message import Message
+from rumormill.core.trace import TraceEvent
+
+Peer: TypeAlias = str
+"""A peer's identity as text, in the family's own notation (libp2p: a base58 peer id)."""
+
+Input: TypeAlias = Any
+"""A packet, a peer event or a command of the user; each machine lists the ones it takes."""
+
+Effect: TypeAlias = Any
+"""What a machine wants done; each machine lists the ones it returns."""
+
+
+class Machine(Protocol):
+    """What every protocol machine looks like from outside."""
+
+    def handle(self, input: Input, now: float) -> list[Effect]:
+        """Take one input; return what follows from it."""
+        ...
+
+    def wake(self, now: float) -> list[Effect]:
+        """A timer may be due; return what follows. Harmless when called early."""
+        ...
+
+    def next_wake(self) -> float | None:
+        """When :meth:`wake` wants to be called next: a time that may already be past, or None."""
+        ...
+
+
+# ---- effects that every family shares
+
+
+class Send(NamedTuple):
+    """Hand ``packet`` to ``peer``."""
+
+    peer: Peer
+    packet: bytes
+
+
+class Deliver(NamedTuple):
+    """Pass ``message`` to the application's subscriptions of its topic."""
+
+    message: Message
+
+
+class Connect(NamedTuple):
+    """A peer that the machine would like to be connected to."""
+
+    peer: Peer
+
+
+class Drop(NamedTuple):
+    """End the connection to ``peer``; ``reason`` is a short name for counters."""
+
+    peer: Peer
+    reason: str
+
+
+class Check(NamedTuple):
+    """Is this message genuine and welcome? The answer comes back as :class:`Checked`.
+
+    ``subject`` is the family's own form of the message with all that a check needs; the driver
+    finds the check by the family.
+    """
+
+    token: int
+    subject: Any
+
+
+# ---- inputs that every family shares
+
+
+class Checked(NamedTuple):
+    """The answer to :class:`Check`; ``verdict`` is one of :class:`Verdict`."""
+
+    token: int
+    verdict: str
+    detail: str = ""
+
+
+class Verdict:
+    """What a check can find. Plain strings, so that they go into traces as they are."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+    """Genuine, but unwelcome: not passed on, and whoever sent it pays."""
+    IGNORE = "ignore"
+    """Not passed on; nobody pays."""
+    FORGED = "forged"
+    """Not from its author. The id is not marked as seen: the next copy may be the true one."""
+    OVERLOADED = "overloaded"
+    """Nobody had time to look. Not marked as seen either."""
+
+
+class PeerJoined(NamedTuple):
+    """``peer`` is connected and speaks ``protocol``; ``outbound`` if we dialed it."""
+
+    peer: Peer
+    protocol: str
+    outbound: bool = False
+
+
+class PeerLeft(NamedTuple):
+    """``peer`` is gone."""
+
+    peer: Peer
+    reason: str = "closed"
+
+
+class Received(NamedTuple):
+    """``packet`` came from ``peer``."""
+
+    peer: Peer
+    packet: bytes
+
+
+class Writable(NamedTuple):
+    """Whether more can be handed to ``peer`` now; a machine keeps packets back while it cannot."""
+
+    peer: Peer
+    ready: bool
+
+
+class Subscribe(NamedTuple):
+    """The application wants the messages of ``topic``."""
+
+    topic: str
+
+
+class Unsubscribe(NamedTuple):
+    """The application no longer wants the messages of ``topic``."""
+
+    topic: str
+
+
+__all__ = [
+    "Check", "Checked", "Connect", "Deliver", "Drop", "Effect", "Input", "Machine", "Peer",
+    "PeerJoined", "PeerLeft", "Received", "Send", "Subscribe", "TraceEvent", "Unsubscribe",
+    "Verdict", "Writable",
+]  # fmt: skip

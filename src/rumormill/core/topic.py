@@ -1,0 +1,45 @@
+"""Topics and what a network promises about them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rumormill.core.errors import LocalProtocolError
+
+LONGEST_TOPIC = 1024
+"""Bytes of UTF-8. No specification sets a limit; a longer name is a mistake or an attack."""
+
+
+class Capabilities(NamedTuple):
+    """What a network promises: families differ, and say so instead of pretending.
+
+    >>> Capabilities(largest_message=65536).every_message
+    True
+    """
+
+    largest_message: int
+    """Bytes of data that one message may have."""
+    every_message: bool = True
+    """Each message is meant to arrive; False where only the latest value is kept."""
+    all_subscribers: bool = True
+    """Each subscriber gets it; False for any-cast."""
+    ordered: bool = False
+    """Messages of one sender arrive in the order of sending."""
+    acknowledged: bool = False
+    """The publisher learns who got it."""
+    signed: bool = True
+    """Messages carry the author's signature, and it was checked."""
+
+
+def check_topic(topic: str) -> str:
+    """Return the topic if it can be a name; raise :class:`LocalProtocolError` if not.
+
+    >>> check_topic("weather")
+    'weather'
+    """
+    if not isinstance(topic, str) or not topic:
+        raise LocalProtocolError(f"a topic is a text that is not empty, not {topic!r}")
+    size = len(topic.encode("utf-8", "surrogatepass"))
+    if size > LONGEST_TOPIC:
+        raise LocalProtocolError(f"the topic {topic[:40]!r}... has {size} bytes of UTF-8, at most {LONGEST_TOPIC} are allowed")
+    return topic

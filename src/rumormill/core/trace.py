@@ -1,0 +1,75 @@
+"""Trace events: everything that happens, in one schema for every family.
+
+A machine returns trace events among its effects; who listens (counters, a spool, a test, a
+dashboard) is not its business. The first six columns are the same for every event; what only one
+kind of event knows goes into ``fields``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from rumormill.core.message import NO_FIELDS
+
+type_of_field = str | int | float | bool | None
+"""What ``fields`` may hold: plain values, so that an event becomes a row as it is."""
+
+
+class TraceEvent(NamedTuple):
+    """Something that happened on one node at one time.
+
+    >>> event = TraceEvent(12.5, "node-a", "delivered", topic="weather", message_id=b"\\x07")
+    >>> event.to_json_line()
+    '{"time":12.5,"node":"node-a","event":"delivered","topic":"weather","message_id":"07","peer":null}'
+    """
+
+    time: float
+    node: str
+    event: str
+    topic: str | None = None
+    message_id: bytes | None = None
+    peer: str | None = None
+    fields: Mapping[str, type_of_field] = NO_FIELDS
+
+    def to_json_line(self) -> str:
+        """One line of JSON without spaces; equal events give equal lines."""
+        row: dict[str, type_of_field] = {
+            "time": self.time,
+            "node": self.node,
+            "event": self.event,
+            "topic": self.topic,
+            "message_id": None if self.message_id is None else self.message_id.hex(),
+            "peer": self.peer,
+        }
+        row.update(self.fields)
+        return json.dumps(row, separators=(",", ":"), ensure_ascii=False)
+
+
+# The kinds of events. A family may add kinds of its own; these mean the same in each of them.
+PEER_JOINED = "peer_joined"  # a peer that speaks our protocol is there; fields: protocol, outbound
+PEER_LEFT = "peer_left"  # fields: reason
+CONNECTION_OPENED = "connection_opened"  # handshake done; fields: address, outbound
+CONNECTION_CLOSED = "connection_closed"  # fields: address, reason
+CONNECTION_FAILED = "connection_failed"  # never became usable; fields: address, reason, detail
+CONNECTION_REFUSED = "connection_refused"  # over a limit of ours; fields: address, reason
+DIAL_SCHEDULED = "dial_scheduled"  # a retry was put off; fields: address, delay, attempt
+PEER_IDENTIFIED = "peer_identified"  # fields: agent, protocols
+SUBSCRIBED = "subscribed"  # we joined the topic
+UNSUBSCRIBED = "unsubscribed"  # we left it
+PEER_SUBSCRIBED = "peer_subscribed"
+PEER_UNSUBSCRIBED = "peer_unsubscribed"
+PUBLISHED = "published"  # our own message; fields: size, peers, dropped
+DELIVERED = "delivered"  # first copy, passed on to the application; fields: size, sender
+DUPLICATE = "duplicate"  # another copy
+REJECTED = "rejected"  # not passed on, the sender pays; fields: reason
+IGNORED = "ignored"  # not passed on, nobody pays; fields: reason
+DROPPED = "dropped"  # lost for want of room; fields: what, reason, count
+PROTOCOL_ERROR = "protocol_error"  # a peer broke the protocol; fields: reason, detail
+PACKET_SENT = "packet_sent"  # fields: size, and counts by kind
+PACKET_RECEIVED = "packet_received"  # fields: size, and counts by kind
+GRAFTED = "grafted"  # peer is in our mesh now; fields: by ("us" or "peer")
+PRUNED = "pruned"  # peer left our mesh; fields: by, reason
+SOURCE_PAUSED = "source_paused"  # a subscription is full, peers are being held back
+SOURCE_RESUMED = "source_resumed"

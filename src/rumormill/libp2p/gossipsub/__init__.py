@@ -1,0 +1,12 @@
+"""gossipsub: a mesh per topic for whole messages, gossip about the rest.
+
+One duty, one file: :mod:`mesh` (who gets every message), :mod:`fanout` (topics we publish on
+without listening), :mod:`gossip` (IHAVE and IWANT), :mod:`message_cache` (what gossip can answer
+with), :mod:`backoff` (whom not to ask again yet), :mod:`parameters`; :mod:`router` puts them
+together and runs the heartbeat.
+"""
+
+from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
+from rumormill.libp2p.gossipsub.router import GossipsubRouter
+
+__all__ = ["GossipsubParameters", "GossipsubRouter"]

@@ -1,0 +1,40 @@
+"""Whom not to graft again yet.
+
+The first version of the protocol has no backoff, and two nodes that disagree about a mesh link then
+graft and prune each other at every heartbeat. Peers of today keep one even towards 1.0.0 peers, and
+so do we; the number of seconds travels in PRUNE only from 1.1 on.
+"""
+
+from __future__ import annotations
+
+from rumormill.core.machine import Peer
+
+LONGEST = 3600
+"""Seconds. A larger number from a peer counts as this: it must not overflow, nor lock us out."""
+
+
+class Backoffs:
+    """Until when each pair of topic and peer has to stay apart."""
+
+    __slots__ = ("_until",)
+
+    def __init__(self) -> None:
+        self._until: dict[tuple[str, Peer], float] = {}
+
+    def __len__(self) -> int:
+        return len(self._until)
+
+    def add(self, topic: str, peer: Peer, seconds: float, now: float) -> None:
+        """Stay apart for so many seconds from now; a longer time that stands already remains."""
+        until = now + min(seconds, LONGEST)
+        key = (topic, peer)
+        self._until[key] = max(until, self._until.get(key, until))
+
+    def active(self, topic: str, peer: Peer, now: float) -> bool:
+        """Whether the pair still has to stay apart."""
+        until = self._until.get((topic, peer))
+        return until is not None and now < until
+
+    def expire(self, now: float) -> None:
+        """Forget what is over."""
+        self._until = {key: until for key, until in self._until.items() if until > now}

@@ -1,0 +1,138 @@
+"""The mesh: for each topic that we listen to, the peers that get every message from us."""
+
+from __future__ import annotations
+
+from rumormill.core import trace
+from rumormill.core.machine import Peer
+from rumormill.libp2p.gossipsub.backoff import Backoffs
+from rumormill.libp2p.gossipsub.candidates import Candidates
+from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
+from rumormill.libp2p.router import PubsubServices
+from rumormill.libp2p.rpc import Prune
+
+
+class Mesh:
+    """Keeps each topic's mesh between ``D_low`` and ``D_high`` peers."""
+
+    def __init__(
+        self, pubsub: PubsubServices, parameters: GossipsubParameters, candidates: Candidates
+    ) -> None:
+        self._pubsub = pubsub
+        self._parameters = parameters
+        self._candidates = candidates
+        self._peers: dict[str, dict[Peer, None]] = {}
+        self.backoffs = Backoffs()
+
+    def topics(self) -> tuple[str, ...]:
+        """The topics that have a mesh: those we listen to."""
+        return tuple(self._peers)
+
+    def peers(self, topic: str) -> dict[Peer, None]:
+        """The topic's mesh; empty if we do not listen. Not to be changed."""
+        return self._peers.get(topic, _NOBODY)
+
+    # ---- joining and leaving
+
+    def join(self, topic: str, first: list[Peer], now: float) -> None:
+        """Begin a mesh with the peers in ``first`` (the fanout), filled up to ``D``."""
+        self._peers[topic] = {}
+        for peer in first[: self._parameters.D]:
+            if not self.backoffs.active(topic, peer, now):
+                self._graft(topic, peer, "join")
+        self._fill(topic, "join", now)
+
+    def leave(self, topic: str, now: float) -> None:
+        """Give the mesh up, and tell its peers."""
+        for peer in self._peers.pop(topic, {}):
+            self._pubsub.send_prune(peer, Prune(topic))
+            self._pubsub.emit(trace.PRUNED, topic, peer=peer, by="us", reason="leave")
+            self.backoffs.add(topic, peer, self._parameters.unsubscribe_backoff, now)
+
+    def remove_peer(self, peer: Peer) -> None:
+        """The peer is gone: out of every mesh, without a word to it."""
+        for topic, peers in self._peers.items():
+            if peer in peers:
+                self._remove(topic, peer, "peer", "left")
+
+    def subscribed(self, topic: str, peer: Peer, now: float) -> None:
+        """A peer began to listen: take it in at once if there is room."""
+        if (
+            self._parameters.graft_on_subscribe
+            and topic in self._peers
+            and len(self._peers[topic]) < self._parameters.D
+            and self._candidates.meshable(peer)
+            and not self.backoffs.active(topic, peer, now)
+        ):
+            self._graft(topic, peer, "subscribed")
+
+    def unsubscribed(self, topic: str, peer: Peer) -> None:
+        """A peer no longer listens."""
+        if peer in self.peers(topic):
+            self._remove(topic, peer, "peer", "unsubscribed")
+
+    # ---- what peers say
+
+    def handle_graft(self, peer: Peer, topic: str, now: float) -> None:
+        """The peer took us into its mesh; take it into ours, or say no."""
+        peers = self._peers.get(topic)
+        if peers is None:
+            self._pubsub.emit(trace.IGNORED, topic, peer=peer, reason="graft_unknown_topic")
+            if self._parameters.answer_unknown_graft:
+                self._pubsub.send_prune(peer, Prune(topic))
+        elif not self._candidates.meshable(peer):
+            self._pubsub.emit(trace.IGNORED, topic, peer=peer, reason="graft_from_floodsub_peer")
+        elif self.backoffs.active(topic, peer, now):
+            self._pubsub.emit(trace.REJECTED, topic, peer=peer, reason="graft_in_backoff")
+            self.backoffs.add(topic, peer, self._parameters.prune_backoff, now)
+            self._pubsub.send_prune(peer, Prune(topic))
+        elif peer not in peers:
+            self._pubsub.assume_subscribed(peer, topic)
+            peers[peer] = None
+            self._pubsub.emit(trace.GRAFTED, topic, peer=peer, by="peer")
+
+    def handle_prune(self, peer: Peer, prune: Prune, now: float) -> None:
+        """The peer took us out of its mesh; take it out of ours, and leave it alone for a while."""
+        if prune.topic not in self._peers:
+            return
+        backoff = prune.backoff or self._parameters.prune_backoff
+        self.backoffs.add(prune.topic, peer, backoff, now)
+        if peer in self._peers[prune.topic]:
+            self._remove(prune.topic, peer, "peer", "pruned")
+
+    # ---- the heartbeat
+
+    def maintain(self, now: float) -> None:
+        """Bring every mesh back to ``D`` peers that has too few or too many."""
+        self.backoffs.expire(now)
+        for topic, peers in self._peers.items():
+            if len(peers) < self._parameters.D_low:
+                self._fill(topic, "too_few", now)
+            elif len(peers) > self._parameters.D_high:
+                surplus = len(peers) - self._parameters.D
+                for peer in self._pubsub.random.sample(list(peers), surplus):
+                    self._remove(topic, peer, "us", "too_many")
+                    self.backoffs.add(topic, peer, self._parameters.prune_backoff, now)
+                    self._pubsub.send_prune(peer, Prune(topic))
+
+    def _fill(self, topic: str, reason: str, now: float) -> None:
+        peers = self._peers[topic]
+        allowed = [
+            peer
+            for peer in self._candidates.of(topic)
+            if peer not in peers and not self.backoffs.active(topic, peer, now)
+        ]
+        wanted = max(0, min(self._parameters.D - len(peers), len(allowed)))
+        for peer in self._pubsub.random.sample(allowed, wanted):
+            self._graft(topic, peer, reason)
+
+    def _graft(self, topic: str, peer: Peer, reason: str) -> None:
+        self._peers[topic][peer] = None
+        self._pubsub.send_graft(peer, topic)
+        self._pubsub.emit(trace.GRAFTED, topic, peer=peer, by="us", reason=reason)
+
+    def _remove(self, topic: str, peer: Peer, by: str, reason: str) -> None:
+        del self._peers[topic][peer]
+        self._pubsub.emit(trace.PRUNED, topic, peer=peer, by=by, reason=reason)
+
+
+_NOBODY: dict[Peer, None] = {}

@@ -1,0 +1,79 @@
+"""Recent messages, in windows of one heartbeat each: what gossip tells of and answers with."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from rumormill.core.machine import Peer
+from rumormill.libp2p.wire_message import WireMessage
+
+
+class MessageCache:
+    """The last ``windows`` heartbeats' messages; the newest ``gossip_windows`` are told about.
+
+    Bounded in bytes too: a flood of large messages shortens the history, it does not fill memory.
+    """
+
+    __slots__ = (
+        "_bytes", "_gossip_windows", "_messages", "_most_bytes", "_sent", "_windows", "evicted",
+    )  # fmt: skip
+
+    def __init__(self, windows: int, gossip_windows: int, most_bytes: int) -> None:
+        self._gossip_windows = gossip_windows
+        self._most_bytes = most_bytes
+        self._windows: deque[deque[WireMessage]] = deque(deque() for _ in range(windows))
+        self._messages: dict[bytes, WireMessage] = {}
+        self._sent: dict[bytes, dict[Peer, int]] = {}
+        self._bytes = 0
+        self.evicted = 0
+        """Messages that had to go before their time since this was last set to 0."""
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def put(self, message: WireMessage) -> None:
+        """Add a message to the newest window."""
+        if message.id in self._messages:
+            return
+        self._messages[message.id] = message
+        self._windows[0].append(message)
+        self._bytes += len(message.raw)
+        while self._bytes > self._most_bytes and len(self._messages) > 1:
+            self._evict_oldest()
+
+    def get(self, message_id: bytes) -> WireMessage | None:
+        """The message, if it is still kept."""
+        return self._messages.get(message_id)
+
+    def count_send(self, message_id: bytes, peer: Peer) -> int:
+        """Note that the message goes to ``peer`` on request; returns the how-many-eth time."""
+        sent = self._sent.setdefault(message_id, {})
+        sent[peer] = sent.get(peer, 0) + 1
+        return sent[peer]
+
+    def gossip_ids(self, topic: str) -> list[bytes]:
+        """Ids of the topic's messages in the newest windows."""
+        return [
+            message.id
+            for index in range(self._gossip_windows)
+            for message in self._windows[index]
+            if topic in message.topics
+        ]
+
+    def shift(self) -> None:
+        """A heartbeat has passed: forget the oldest window, begin a new one."""
+        for message in self._windows.pop():
+            self._forget(message)
+        self._windows.appendleft(deque())
+
+    def _evict_oldest(self) -> None:
+        for window in reversed(self._windows):
+            if window:
+                self._forget(window.popleft())
+                self.evicted += 1
+                return
+
+    def _forget(self, message: WireMessage) -> None:
+        del self._messages[message.id]
+        self._sent.pop(message.id, None)
+        self._bytes -= len(message.raw)

@@ -1,0 +1,196 @@
+"""The way in: from a message on the wire to a delivery, or to the reason why not.
+
+In this order, the cheap before the costly: do we want it, does its shape fit the topic's policy, is
+it our own, have we seen it, is it being checked already. Only then comes the check, which is an
+effect: the signature, and what validators the user has. Only a genuine message marks its id as
+seen, so a forged copy cannot keep the true one out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rumormill.core import trace
+from rumormill.core.machine import Check, Checked, Deliver, Peer, Verdict
+from rumormill.core.message import Message
+from rumormill.libp2p.checks import PendingCheck, PendingChecks
+from rumormill.libp2p.effects import HoldPeer
+from rumormill.libp2p.peers import PeerState
+from rumormill.libp2p.rules import RuleBook
+from rumormill.libp2p.seen import SeenCache
+from rumormill.libp2p.signing import violation
+from rumormill.libp2p.wire_message import WireMessage
+
+if TYPE_CHECKING:
+    from rumormill.libp2p.pubsub import Pubsub
+
+
+class Intake:
+    """Takes the messages of all peers."""
+
+    def __init__(
+        self, pubsub: Pubsub, network: str, rules: RuleBook, name_of: Callable[[bytes], Peer]
+    ) -> None:
+        parameters = pubsub.parameters
+        self._pubsub = pubsub
+        self._network = network
+        self._rules = rules
+        self._name_of = name_of
+        self._own_id = pubsub.author.peer_id
+        self._parameters = parameters
+        self.seen = SeenCache(parameters.seen_ttl, parameters.max_seen)
+        self.checks = PendingChecks(parameters.max_checks, parameters.max_copies)
+
+    def receive(self, peer: Peer, state: PeerState, message: WireMessage, now: float) -> None:
+        """A message came from ``peer``."""
+        pubsub = self._pubsub
+        topic = message.topics[0]
+        if not any(map(pubsub.joined, message.topics)):
+            pubsub.emit(trace.IGNORED, topic, None, peer, reason="not_subscribed")
+            return
+        reason = self._unfit(message)
+        if reason is not None:
+            self._reject(peer, topic, None, reason)
+            return
+        if message.sender_id == self._own_id:
+            pubsub.emit(trace.IGNORED, topic, None, peer, reason="own_message")
+            return
+        if not self._identify(message):
+            self._reject(peer, topic, None, "bad_message_id")
+        elif message.id in self.seen:
+            self._duplicate(peer, message, now)
+        else:
+            self._check(peer, state, message, now)
+
+    def _unfit(self, message: WireMessage) -> str | None:
+        """Why the message fits none of its topics, by what can be seen without cryptography."""
+        for topic in message.topics:
+            rules = self._rules.of(topic)
+            if len(message.data) > rules.max_message_size:
+                return "too_large"
+            reason = violation(message, rules.signing)
+            if reason is not None:
+                return reason
+        return None
+
+    def _identify(self, message: WireMessage) -> bool:
+        """Give the message its id; the user's own function may fail on strange data."""
+        try:
+            message.id = self._rules.of(message.topics[0]).message_id(message)
+        except Exception:  # whatever the user's function raises, its sender pays: traced by caller
+            return False
+        return isinstance(message.id, bytes) and bool(message.id)
+
+    def _check(self, peer: Peer, state: PeerState, message: WireMessage, now: float) -> None:
+        """Begin to check a message, unless one with its id is being checked already."""
+        if state.checks >= self._parameters.max_checks_per_peer or self.checks.full:
+            self._drop(peer, message, "checks_full")
+            return
+        copy = self.checks.add_copy(message, peer)
+        if copy == "new":
+            self._begin(self.checks.begin(message, peer))
+        elif copy == "same":
+            self._duplicate(peer, message, now)
+            return
+        elif copy == "refused":
+            self._drop(peer, message, "copies_full")
+            return
+        state.checks += 1
+        if state.checks >= self._parameters.hold_checks_per_peer and not state.held:
+            state.held = True
+            self._pubsub.effects.append(HoldPeer(peer, True))
+
+    def _begin(self, check: PendingCheck) -> None:
+        self._pubsub.effects.append(Check(check.token, check.message))
+
+    # ---- the verdict
+
+    def checked(self, answer: Checked, now: float) -> None:
+        """The verdict on a message came."""
+        check = self.checks.end(answer.token)
+        if check is None:
+            return  # its peer left, and everything of it was forgotten
+        self._release(check.source)
+        verdict = answer.verdict
+        if verdict == Verdict.ACCEPT:
+            self._settle(check, now)
+            self._accept(check, now)
+            return
+        message, topic = check.message, check.message.topics[0]
+        if verdict == Verdict.REJECT:
+            self._settle(check, now)
+            self._reject(check.source, topic, message.id, answer.detail or "validator")
+        elif verdict == Verdict.IGNORE:
+            self._settle(check, now)
+            reason = answer.detail or "validator"
+            self._pubsub.emit(trace.IGNORED, topic, message.id, check.source, reason=reason)
+        else:
+            if verdict == Verdict.FORGED:
+                self._reject(check.source, topic, message.id, answer.detail or "bad_signature")
+            else:
+                self._drop(check.source, message, answer.detail or "overloaded")
+            retry = self.checks.retry(check)
+            if retry is not None:
+                self._begin(retry)
+
+    def _settle(self, check: PendingCheck, now: float) -> None:
+        """The message is genuine: copies of it need no check any more."""
+        forgotten = self.seen.add(check.message.id, now)
+        if forgotten:
+            self._pubsub.emit(
+                trace.DROPPED, what="seen_id", reason="seen_full", count=forgotten
+            )
+        for peer, copy in check.copies:
+            self._release(peer)
+            self._duplicate(peer, copy, now)
+
+    def _accept(self, check: PendingCheck, now: float) -> None:
+        message = check.message
+        sender = self.deliver(message, check.source, now)
+        if sender is not None:
+            check.holders[sender] = None
+        self._pubsub.forward(message, check.holders, now)
+
+    def deliver(self, message: WireMessage, source: Peer | None, now: float) -> Peer | None:
+        """Hand the message to our own subscriptions of its topics; returns its author's name."""
+        pubsub = self._pubsub
+        sender = None if message.sender_id is None else self._name_of(message.sender_id)
+        sequence = message.sequence
+        fields = {} if sequence is None else {"sequence": int.from_bytes(sequence, "big")}
+        for topic in message.topics:
+            if pubsub.joined(topic):
+                delivered = Message(
+                    topic, message.data, sender, message.id, self._network, source, now, fields
+                )
+                pubsub.effects.append(Deliver(delivered))
+                pubsub.emit(
+                    trace.DELIVERED, topic, message.id, source,
+                    size=len(message.data), sender=sender,
+                )  # fmt: skip
+        return sender
+
+    # ---- what is not delivered
+
+    def _duplicate(self, peer: Peer, message: WireMessage, now: float) -> None:
+        self._pubsub.emit(trace.DUPLICATE, message.topics[0], message.id, peer)
+        self._pubsub.router.duplicate(peer, message, now)
+
+    def _reject(self, peer: Peer, topic: str, message_id: bytes | None, reason: str) -> None:
+        self._pubsub.emit(trace.REJECTED, topic, message_id, peer, reason=reason)
+
+    def _drop(self, peer: Peer, message: WireMessage, reason: str) -> None:
+        self._pubsub.emit(
+            trace.DROPPED, message.topics[0], message.id, peer,
+            what="message", reason=reason, count=1,
+        )  # fmt: skip
+
+    def _release(self, peer: Peer) -> None:
+        """One message of the peer less under check; let it send again if it was held back."""
+        state = self._pubsub.peers.get(peer)
+        if state is None:
+            return
+        state.checks = max(0, state.checks - 1)
+        if state.held and state.checks * 2 <= self._parameters.hold_checks_per_peer:
+            state.held = False
+            self._pubsub.effects.append(HoldPeer(peer, False))

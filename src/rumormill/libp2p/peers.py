@@ -1,0 +1,26 @@
+"""What pubsub keeps about one connected peer."""
+
+from __future__ import annotations
+
+from rumormill.libp2p.parameters import PubsubParameters
+from rumormill.libp2p.queue import PeerQueue
+from rumormill.libp2p.wire import FrameReader
+
+
+class PeerState:
+    """One peer: its line towards us, its queue, and what it has under check."""
+
+    __slots__ = (
+        "checks", "held", "outbound", "protocol", "queue", "reader", "refused_subscriptions",
+    )  # fmt: skip
+
+    def __init__(self, protocol: str, outbound: bool, parameters: PubsubParameters) -> None:
+        self.protocol = protocol
+        self.outbound = outbound
+        self.queue = PeerQueue(parameters.queue_messages, parameters.queue_bytes)
+        self.reader = FrameReader(parameters.max_rpc_size)
+        self.checks = 0
+        """Messages of this peer under check."""
+        self.held = False
+        """Whether the peer is held back because of them."""
+        self.refused_subscriptions = 0

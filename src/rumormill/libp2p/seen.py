@@ -1,0 +1,59 @@
+"""Ids of messages that were seen lately, so that each is handled once."""
+
+from __future__ import annotations
+
+from collections import deque
+
+SWEEP_INTERVAL = 1.0
+"""Seconds by which an id may outlive its time, so that ids are forgotten many at once."""
+
+
+class SeenCache:
+    """Remembers ids for ``ttl`` seconds after they were first seen, and no more than ``most``.
+
+    >>> seen = SeenCache(ttl=120.0, most=1000)
+    >>> seen.add(b"id", now=0.0), b"id" in seen
+    (0, True)
+    >>> seen.expire(now=121.0)
+    >>> b"id" in seen
+    False
+    """
+
+    __slots__ = ("_by_age", "_ids", "_most", "_ttl")
+
+    def __init__(self, ttl: float, most: int) -> None:
+        self._ttl = ttl
+        self._most = most
+        self._ids: set[bytes] = set()
+        # A dict alone would do, but popping its oldest entry again and again is quadratic.
+        self._by_age: deque[tuple[float, bytes]] = deque()
+
+    def __contains__(self, message_id: bytes) -> bool:
+        return message_id in self._ids
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def add(self, message_id: bytes, now: float) -> int:
+        """Remember an id; returns how many had to be forgotten before their time to make room."""
+        if message_id in self._ids:
+            return 0
+        self._ids.add(message_id)
+        self._by_age.append((now + self._ttl, message_id))
+        if len(self._ids) <= self._most:
+            return 0
+        self.expire(now)
+        forgotten = max(0, len(self._ids) - self._most)
+        for _ in range(forgotten):
+            self._ids.discard(self._by_age.popleft()[1])
+        return forgotten
+
+    def expire(self, now: float) -> None:
+        """Forget what is older than ``ttl``."""
+        by_age = self._by_age
+        while by_age and by_age[0][0] <= now:
+            self._ids.discard(by_age.popleft()[1])
+
+    def next_expiry(self) -> float | None:
+        """When it is worth calling :meth:`expire`: not for every single id."""
+        return self._by_age[0][0] + SWEEP_INTERVAL if self._by_age else None

@@ -1,0 +1,179 @@
+"""A pubsub message as it stands on the wire, and the bytes that its signature covers.
+
+A message is passed on exactly as it came: ``raw`` is kept, and what was signed is cut out of it.
+So a field that we do not know survives, and nothing is encoded twice.
+"""
+
+from __future__ import annotations
+
+from rumormill.core.errors import RemoteProtocolError
+from rumormill.core.topic import LONGEST_TOPIC
+from rumormill.libp2p.wire import LENGTH_DELIMITED, bytes_field, fields, raw_field
+
+SIGNATURE_PREFIX = b"libp2p-pubsub:"
+
+# The tags of the fields, all length-delimited: number << 3 | 2.
+FROM, DATA, SEQNO, TOPIC, SIGNATURE, KEY = 0x0A, 0x12, 0x1A, 0x22, 0x2A, 0x32
+
+
+class WireMessage:
+    """One message: its parts, and the bytes they came in.
+
+    ``None`` means that the field was absent, which is not the same as empty: an unsigned topic
+    allows no author, not even an empty one.
+    """
+
+    __slots__ = (
+        "data", "id", "key", "raw", "sender_id", "sequence", "signature", "signed_end", "topics",
+    )  # fmt: skip
+
+    def __init__(self, raw: bytes) -> None:
+        self.raw = raw
+        self.sender_id: bytes | None = None
+        self.data: bytes = b""
+        self.sequence: bytes | None = None
+        self.topics: tuple[str, ...] = ()
+        self.signature: bytes | None = None
+        self.key: bytes | None = None
+        self.id: bytes = b""
+        """Set by whoever knows the topic's id function."""
+        self.signed_end: int = len(raw)
+        """Where the signed part ends; -1 if it is not simply the beginning of ``raw``."""
+
+    def __repr__(self) -> str:
+        return f"<WireMessage {'+'.join(self.topics)} {len(self.data)} bytes id={self.id.hex()}>"
+
+    def signed_payload(self) -> bytes:
+        """What the signature covers: the prefix, then the message without signature and key."""
+        if self.signed_end >= 0:
+            return SIGNATURE_PREFIX + self.raw[: self.signed_end]
+        return SIGNATURE_PREFIX + self._canonical()
+
+    def _canonical(self) -> bytes:
+        """The message without signature and key, with its fields in the order of their numbers.
+
+        That is what other implementations sign, whatever order the bytes arrived in.
+        """
+        known: dict[int, list[bytes]] = {1: [], 2: [], 3: [], 4: []}
+        unknown: list[bytes] = []
+        raw = self.raw
+        for number, kind, start, end in fields(raw, 0, len(raw)):
+            if number in known and kind == LENGTH_DELIMITED:
+                if number != 4:  # a single field that comes twice counts with its last value
+                    known[number].clear()
+                known[number].append(bytes_field(number, raw[start:end]))
+            elif number not in (5, 6):
+                unknown.append(raw_field(raw, number, kind, start, end))
+        return b"".join([*known[1], *known[2], *known[3], *known[4], *unknown])
+
+
+def decode_message(raw: bytes, most_topics: int = 32) -> WireMessage:
+    """Read one message; the common form in one straight pass, anything else with care."""
+    message = WireMessage(raw)
+    size = len(raw)
+    offset = last_tag = 0
+    topics: list[bytes] = []
+    try:
+        while offset < size:
+            tag = raw[offset]
+            length = raw[offset + 1]
+            start = offset + 2
+            if length >= 0x80:
+                high = raw[start]
+                start += 1
+                if high >= 0x80:
+                    return _decode_carefully(message, most_topics)
+                length += (high << 7) - 0x80
+            end = start + length
+            if tag <= last_tag and (tag != TOPIC or last_tag != TOPIC):
+                return _decode_carefully(message, most_topics)
+            if tag == FROM:
+                message.sender_id = raw[start:end]
+            elif tag == DATA:
+                message.data = raw[start:end]
+            elif tag == SEQNO:
+                message.sequence = raw[start:end]
+            elif tag == TOPIC:
+                if len(topics) >= most_topics:
+                    raise RemoteProtocolError("too_many_topics", f"more than {most_topics}")
+                topics.append(raw[start:end])
+            elif tag == SIGNATURE:
+                message.signature = raw[start:end]
+                message.signed_end = offset
+            elif tag == KEY:
+                message.key = raw[start:end]
+                if last_tag != SIGNATURE:
+                    message.signed_end = offset
+            else:
+                return _decode_carefully(message, most_topics)
+            last_tag = tag
+            offset = end
+    except IndexError:
+        raise RemoteProtocolError("bad_protobuf", "a message is cut short") from None
+    if offset != size:
+        raise RemoteProtocolError("bad_protobuf", "a message is cut short")
+    message.topics = _topic_names(topics)
+    return message
+
+
+def _decode_carefully(message: WireMessage, most_topics: int) -> WireMessage:
+    """Any order, any length, unknown fields: rare, so clarity before speed."""
+    raw = message.raw
+    message.signed_end = -1
+    topics: list[bytes] = []
+    for number, kind, start, end in fields(raw, 0, len(raw)):
+        if kind != LENGTH_DELIMITED:
+            continue
+        if number == 1:
+            message.sender_id = raw[start:end]
+        elif number == 2:
+            message.data = raw[start:end]
+        elif number == 3:
+            message.sequence = raw[start:end]
+        elif number == 4:
+            if len(topics) >= most_topics:
+                raise RemoteProtocolError("too_many_topics", f"more than {most_topics}")
+            topics.append(raw[start:end])
+        elif number == 5:
+            message.signature = raw[start:end]
+        elif number == 6:
+            message.key = raw[start:end]
+    message.topics = _topic_names(topics)
+    return message
+
+
+def _topic_names(raw_topics: list[bytes]) -> tuple[str, ...]:
+    if not raw_topics:
+        raise RemoteProtocolError("bad_topic", "a message without a topic")
+    if len(raw_topics) == 1:
+        return (decode_topic(raw_topics[0]),)
+    return tuple(dict.fromkeys(decode_topic(raw) for raw in raw_topics))
+
+
+def decode_topic(raw: bytes) -> str:
+    """A topic's name; raises if it is no UTF-8 text or longer than any topic may be."""
+    if len(raw) > LONGEST_TOPIC:
+        raise RemoteProtocolError("bad_topic", f"a topic of {len(raw)} bytes")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise RemoteProtocolError("bad_topic", "a topic that is not UTF-8") from None
+
+
+def build_message(
+    *,
+    data: bytes,
+    topics: tuple[str, ...],
+    sender_id: bytes | None = None,
+    sequence: bytes | None = None,
+) -> WireMessage:
+    """A message of our own, not signed yet; see :mod:`rumormill.libp2p.signing`."""
+    parts = [] if sender_id is None else [bytes_field(1, sender_id)]
+    parts.append(bytes_field(2, data))
+    if sequence is not None:
+        parts.append(bytes_field(3, sequence))
+    parts += [bytes_field(4, topic.encode()) for topic in topics]
+    message = WireMessage(b"".join(parts))
+    message.sender_id, message.data, message.sequence = sender_id, data, sequence
+    message.topics = topics
+    return message

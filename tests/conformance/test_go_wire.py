@@ -1,0 +1,113 @@
+"""What a real go-libp2p-pubsub node sends and takes: read whole, verified, and answered alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import wire_vectors
+import workbench
+from rumormill.core.machine import PeerJoined, Subscribe, Unsubscribe
+from rumormill.libp2p.effects import Publish
+from rumormill.libp2p.floodsub import FloodsubRouter
+from rumormill.libp2p.gossipsub import GossipsubRouter
+from rumormill.libp2p.router import Router
+from rumormill.libp2p.rpc import decode_rpc, encode_rpc
+from rumormill.libp2p.signing import verify
+
+TOPIC = "wire-topic"
+EVERY_FRAME = wire_vectors.all_frames()
+
+
+def test_there_are_vectors_of_every_version() -> None:
+    assert {"floodsub-1.0.0", "meshsub-1.0.0", "meshsub-1.1.0", "meshsub-1.2.0", "meshsub-1.3.0"} <= set(
+        wire_vectors.versions()
+    )
+    assert len(EVERY_FRAME) > 150
+
+
+def test_every_frame_decodes_and_encodes_to_the_same_bytes() -> None:
+    for name, frame in EVERY_FRAME:
+        assert encode_rpc(decode_rpc(frame.rpc)) == frame.rpc, name
+
+
+def test_every_signature_verifies_and_no_longer_if_a_byte_changes() -> None:
+    verified = 0
+    for name, frame in EVERY_FRAME:
+        for message in decode_rpc(frame.rpc).messages:
+            assert verify(message), name
+            assert message.signature is not None
+            message.signature = message.signature[:-1] + bytes([message.signature[-1] ^ 1])
+            assert not verify(message), name
+            verified += 1
+    assert verified > 30
+
+
+class GoNode:
+    """Our node in the place of the go node, fed the probes' frames at the times they were sent."""
+
+    def __init__(self, version: str, router: Router, protocol: str) -> None:
+        self.version = version
+        self.published = self._own_message()
+        sequence = int.from_bytes(self.published.sequence or b"", "big")
+        self.bench = workbench.Workbench(
+            router, key=wire_vectors.identity("go node"), first_sequence=sequence
+        )
+        self.steps: list[tuple[float, Callable[[], object]]] = []
+        self.bench.feed(Subscribe(TOPIC))
+        for probe in "BCD":
+            peer = wire_vectors.identity(f"probe {probe}").peer
+            hello, *rest = wire_vectors.frames(version, "from", probe)
+            self._at(hello.time, lambda peer=peer: self.bench.feed(PeerJoined(peer, protocol)))
+            for frame in [hello, *rest]:
+                self._at(frame.time, lambda p=peer, raw=frame.raw: self.bench.say_bytes(p, raw))
+
+    def _own_message(self):  # type: ignore[no-untyped-def]
+        """The message that the go node published, from its frame to probe B."""
+        own = wire_vectors.identity("go node").peer_id
+        for frame in wire_vectors.frames(self.version, "to", "B"):
+            for message in decode_rpc(frame.rpc).messages:
+                if message.sender_id == own:
+                    return message
+        raise AssertionError("the go node published nothing")
+
+    def _at(self, time: float, step: Callable[[], object]) -> None:
+        self.steps.append((time, step))
+
+    def run(self) -> None:
+        """Let the script run: the probes' frames, and what the go node's own program did."""
+        to_b = wire_vectors.frames(self.version, "to", "B")
+        published = next(f for f in to_b if self.published.raw in f.raw)
+        left = next(f for f in to_b if any(not s.subscribe for s in decode_rpc(f.rpc).subscriptions))
+        self._at(published.time, lambda: self.bench.feed(Publish((TOPIC,), self.published.data)))
+        self._at(left.time, lambda: self.bench.feed(Unsubscribe(TOPIC)))
+        for time, step in sorted(self.steps, key=lambda each: each[0]):
+            self.bench.run_until(time)
+            step()
+        self.bench.flush()
+
+    def said_to(self, probe: str) -> list[tuple[object, ...]]:
+        return self.bench.took_items(wire_vectors.identity(f"probe {probe}").peer)
+
+
+def go_said_to(version: str, probe: str) -> list[tuple[object, ...]]:
+    return [
+        item
+        for frame in wire_vectors.frames(version, "to", probe)
+        for item in workbench.items(decode_rpc(frame.rpc))
+    ]
+
+
+@pytest.mark.parametrize("probe", "BCD")
+def test_our_gossipsub_answers_the_1_0_0_script_as_the_go_node_did(probe: str) -> None:
+    node = GoNode("meshsub-1.0.0", GossipsubRouter(), workbench.MESHSUB_1_0)
+    node.run()
+    # Statement by statement, our own message with the go node's very signature.
+    assert node.said_to(probe) == go_said_to("meshsub-1.0.0", probe)
+
+
+@pytest.mark.parametrize("probe", "BCD")
+def test_our_floodsub_answers_the_floodsub_script_as_the_go_node_did(probe: str) -> None:
+    node = GoNode("floodsub-1.0.0", FloodsubRouter(), workbench.FLOODSUB)
+    node.run()
+    assert node.said_to(probe) == go_said_to("floodsub-1.0.0", probe)
