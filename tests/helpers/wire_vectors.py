@@ -1,4 +1,4 @@
-"""What a real go-libp2p-pubsub node and its probes said to each other: see tests/vectors/go-wire."""
+"""What a real go-libp2p-pubsub node and its probes said to each other: tests/vectors/go-wire."""
 
 from __future__ import annotations
 

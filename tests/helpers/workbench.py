@@ -55,7 +55,7 @@ def identity(name: str) -> PrivateKey:
 
 
 class Workbench:
-    """Drives one machine by hand, in virtual time; checks are answered at once unless told not to."""
+    """Drives one machine by hand, in virtual time; answers checks at once unless told not to."""
 
     def __init__(
         self,
@@ -226,12 +226,10 @@ class Workbench:
         self.effects.clear()
 
 
-
 def items(rpc: Rpc) -> list[tuple[Any, ...]]:
     """An RPC as single statements, so that it does not matter how they were packed together."""
     found: list[tuple[Any, ...]] = [
-        ("subscribe" if each.subscribe else "unsubscribe", each.topic)
-        for each in rpc.subscriptions
+        ("subscribe" if each.subscribe else "unsubscribe", each.topic) for each in rpc.subscriptions
     ]
     found += [("message", message.raw) for message in rpc.messages]
     control = rpc.control or Control()

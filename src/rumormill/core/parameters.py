@@ -15,10 +15,10 @@ class Parameters(BaseModel):
 
     >>> class Example(Parameters):
     ...     D: int = 6
-    >>> Example(D="many")
+    >>> Example(D=[])
     Traceback (most recent call last):
     ...
-    rumormill.core.errors.ConfigError: D: input should be a valid integer, unable to parse string as an integer (got 'many')
+    rumormill.core.errors.ConfigError: D: input should be a valid integer (got [])
     >>> Example(DD=7)
     Traceback (most recent call last):
     ...

@@ -37,9 +37,14 @@ def check_topic(topic: str) -> str:
     >>> check_topic("weather")
     'weather'
     """
-    if not isinstance(topic, str) or not topic:
-        raise LocalProtocolError(f"a topic is a text that is not empty, not {topic!r}")
-    size = len(topic.encode("utf-8", "surrogatepass"))
+    if not topic:
+        raise LocalProtocolError("a topic is a text that is not empty")
+    try:
+        size = len(topic.encode())
+    except UnicodeEncodeError:
+        raise LocalProtocolError(f"the topic {topic[:40]!r} cannot be written as UTF-8") from None
     if size > LONGEST_TOPIC:
-        raise LocalProtocolError(f"the topic {topic[:40]!r}... has {size} bytes of UTF-8, at most {LONGEST_TOPIC} are allowed")
+        raise LocalProtocolError(
+            f"the topic {topic[:40]!r}... has {size} bytes, at most {LONGEST_TOPIC} are allowed"
+        )
     return topic

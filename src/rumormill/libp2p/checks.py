@@ -14,7 +14,6 @@ from typing import Literal, TypeAlias
 from rumormill.core.machine import Peer
 from rumormill.libp2p.wire_message import WireMessage
 
-
 Copy: TypeAlias = Literal["new", "same", "kept", "refused"]
 
 

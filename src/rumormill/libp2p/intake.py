@@ -77,10 +77,10 @@ class Intake:
     def _identify(self, message: WireMessage) -> bool:
         """Give the message its id; the user's own function may fail on strange data."""
         try:
-            message.id = self._rules.of(message.topics[0]).message_id(message)
+            message.id = bytes(self._rules.of(message.topics[0]).message_id(message))
         except Exception:  # whatever the user's function raises, its sender pays: traced by caller
             return False
-        return isinstance(message.id, bytes) and bool(message.id)
+        return bool(message.id)
 
     def _check(self, peer: Peer, state: PeerState, message: WireMessage, now: float) -> None:
         """Begin to check a message, unless one with its id is being checked already."""
@@ -136,14 +136,16 @@ class Intake:
 
     def _settle(self, check: PendingCheck, now: float) -> None:
         """The message is genuine: copies of it need no check any more."""
-        forgotten = self.seen.add(check.message.id, now)
-        if forgotten:
-            self._pubsub.emit(
-                trace.DROPPED, what="seen_id", reason="seen_full", count=forgotten
-            )
+        self.remember(check.message, now)
         for peer, copy in check.copies:
             self._release(peer)
             self._duplicate(peer, copy, now)
+
+    def remember(self, message: WireMessage, now: float) -> None:
+        """Mark the message as seen: any further copy is a duplicate."""
+        forgotten = self.seen.add(message.id, now)
+        if forgotten:
+            self._pubsub.emit(trace.DROPPED, what="seen_id", reason="seen_full", count=forgotten)
 
     def _accept(self, check: PendingCheck, now: float) -> None:
         message = check.message

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rumormill.core import trace
-from rumormill.core.errors import LocalProtocolError, MessageTooLargeError, RemoteProtocolError
+from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
 from rumormill.core.machine import (
     Checked,
     Drop,
@@ -30,28 +30,25 @@ from rumormill.core.machine import (
     PeerJoined,
     PeerLeft,
     Received,
-    Send,
     Subscribe,
     Unsubscribe,
     Writable,
 )
-from rumormill.core.receipt import Receipt
 from rumormill.core.topic import check_topic
 from rumormill.core.trace import TraceEvent, type_of_field
-from rumormill.libp2p.effects import Publish, Published, RoomAgain, StreamRestarted
+from rumormill.libp2p.effects import Publish, StreamRestarted
 from rumormill.libp2p.intake import Intake
+from rumormill.libp2p.outbox import Outbox
 from rumormill.libp2p.parameters import PubsubParameters
 from rumormill.libp2p.peers import PeerState
+from rumormill.libp2p.publisher import Publisher
 from rumormill.libp2p.router import Router
-from rumormill.libp2p.rpc import Prune, Rpc, Subscription, decode_rpc, message_frame
+from rumormill.libp2p.rpc import Control, Rpc, Subscription, decode_rpc, message_frame
 from rumormill.libp2p.rules import RuleBook
-from rumormill.libp2p.signing import Author, signed_message
+from rumormill.libp2p.signing import Author
 from rumormill.libp2p.stack.peer_id import PeerNames
 from rumormill.libp2p.subscriptions import SubscriptionFilter, SubscriptionTable
-from rumormill.libp2p.wire_message import WireMessage, build_message
-
-MOST_BYTES_PER_SEND = 256 * 1024
-"""How much one peer is handed in one turn: what its flow-control window takes at first."""
+from rumormill.libp2p.wire_message import WireMessage
 
 
 class Pubsub:
@@ -82,19 +79,19 @@ class Pubsub:
         self.effects: list[Effect] = []
         """What the call under way has brought about so far."""
         self.peers: dict[Peer, PeerState] = {}
-        self._rules = RuleBook(self.parameters)
-        self._intake = Intake(self, network, self._rules, name_of or PeerNames().name)
+        self.outbox = Outbox(self)
+        rules = RuleBook(self.parameters)
+        self._intake = Intake(self, network, rules, name_of or PeerNames().name)
+        self._publisher = Publisher(self, self._intake, rules, first_sequence)
         self._filter = subscription_filter or self.parameters.subscription_filter()
         self._table = SubscriptionTable(self.parameters.max_topics_per_peer)
         self._limits = self.parameters.rpc_limits
         self._topics: dict[str, None] = {}
-        self._dirty: dict[Peer, None] = {}
-        self._next_sequence = first_sequence
         self._now = 0.0
         self._handlers: dict[type, Callable[[Any, float], None]] = {
             Received: self._on_received,
             Checked: self._intake.checked,
-            Publish: self._on_publish,
+            Publish: self._publisher.publish,
             Writable: self._on_writable,
             PeerJoined: self._on_peer_joined,
             PeerLeft: self._on_peer_left,
@@ -126,13 +123,12 @@ class Pubsub:
         due = self.router.next_wake()
         if due is not None and due <= now:
             self.router.wake(now)
-        if self._dirty:
-            self._flush()
+        self.outbox.flush()
         return effects
 
     def next_wake(self) -> float | None:
         """At once if something waits to be sent, else when the router wants it."""
-        if self._dirty:
+        if self.outbox.waiting:
             return self._now
         expiry = self._intake.seen.next_expiry()
         due = self.router.next_wake()
@@ -203,12 +199,9 @@ class Pubsub:
             raise LocalProtocolError(f"{peer} has joined already")
         state = PeerState(joined.protocol, joined.outbound, self.parameters)
         self.peers[peer] = state
-        self.emit(
-            trace.PEER_JOINED, peer=peer, protocol=joined.protocol, outbound=joined.outbound
-        )
+        self.emit(trace.PEER_JOINED, peer=peer, protocol=joined.protocol, outbound=joined.outbound)
         for topic in self._topics:
-            state.queue.announce(topic, True)
-            self._dirty[peer] = None
+            self.outbox.announce(peer, topic, True)
         self.router.add_peer(peer, joined.protocol, joined.outbound, now)
 
     def _on_peer_left(self, left: PeerLeft, now: float) -> None:
@@ -216,14 +209,7 @@ class Pubsub:
         state = self.peers.pop(peer, None)
         if state is None:
             return
-        self._dirty.pop(peer, None)
-        lost = state.queue.waiting
-        if lost:
-            self.emit(
-                trace.DROPPED, peer=peer, what="message", reason="peer_left", count=lost
-            )
-        if state.queue.was_full:
-            self.effects.append(RoomAgain(peer))  # whoever waits for it need not any more
+        self.outbox.forget(peer, state)
         self._table.remove_peer(peer)
         self.router.remove_peer(peer, now)
         self.emit(trace.PEER_LEFT, peer=peer, reason=left.reason)
@@ -234,12 +220,7 @@ class Pubsub:
             state.reader = type(state.reader)(self.parameters.max_rpc_size)
 
     def _on_writable(self, writable: Writable, now: float) -> None:
-        state = self.peers.get(writable.peer)
-        if state is None:
-            return
-        state.queue.writable = writable.ready
-        if writable.ready and (state.queue.waiting or state.queue.has_control):
-            self._dirty[writable.peer] = None
+        self.outbox.writable(writable.peer, writable.ready)
 
     # ---- what peers say
 
@@ -252,7 +233,7 @@ class Pubsub:
             for frame in state.reader.feed(received.packet):
                 rpc = decode_rpc(frame, self._limits)
                 if self.parameters.trace_packets:
-                    self._trace_packet(trace.PACKET_RECEIVED, peer, len(frame), rpc)
+                    self._trace_packet(peer, len(frame), rpc)
                 self._on_rpc(peer, state, rpc, now)
         except RemoteProtocolError as error:
             self._punish(peer, error)
@@ -311,7 +292,8 @@ class Pubsub:
             raise LocalProtocolError(f"the topic {topic!r} is not among the allowed ones")
         self._topics[topic] = None
         self.emit(trace.SUBSCRIBED, topic)
-        self._announce(topic, True)
+        for peer in self.peers:
+            self.outbox.announce(peer, topic, True)
         self.router.join(topic, now)
 
     def _on_unsubscribe(self, command: Unsubscribe, now: float) -> None:
@@ -320,138 +302,20 @@ class Pubsub:
             return
         del self._topics[topic]
         self.emit(trace.UNSUBSCRIBED, topic)
-        self._announce(topic, False)
+        for peer in self.peers:
+            self.outbox.announce(peer, topic, False)
         self.router.leave(topic, now)
 
-    def _announce(self, topic: str, subscribe: bool) -> None:
-        for peer, state in self.peers.items():
-            state.queue.announce(topic, subscribe)
-            self._dirty[peer] = None
-
-    def _on_publish(self, command: Publish, now: float) -> None:
-        topics, data = command.topics, command.data
-        message = self._own_message(topics, data, now)
-        if self.knows(message.id):
-            raise LocalProtocolError("this message was published or received before (equal id)")
-        self._intake.seen.add(message.id, now)
-        reached: list[Peer] = []
-        queued: list[Peer] = []
-        dropped: dict[Peer, str] = {}
-        self.router.accepted(message, now)
-        frame = message_frame(message)
-        for peer in dict.fromkeys(self.router.targets(topics, True, now)):
-            state = self.peers[peer]
-            free = state.queue.writable and not state.queue.waiting
-            if self._queue_frame(peer, state, message, frame):
-                (reached if free else queued).append(peer)
-            else:
-                dropped[peer] = "queue_full"
-        self.emit(
-            trace.PUBLISHED, topics[0], message.id,
-            size=len(data), peers=len(reached) + len(queued), dropped=len(dropped),
-        )  # fmt: skip
-        if self.parameters.deliver_own:
-            self._intake.deliver(message, None, now)
-        receipt = Receipt(message.id, topics[0], tuple(reached), tuple(queued), dropped)
-        self.effects.append(Published(receipt))
-
-    def _own_message(self, topics: tuple[str, ...], data: bytes, now: float) -> WireMessage:
-        """Our message, signed if its topic wants that; raises if it cannot be sent."""
-        if not topics or (len(topics) > 1 and not self.parameters.multi_topic):
-            raise LocalProtocolError("publish on one topic; more need multi_topic=True")
-        signing = {self._rules.of(check_topic(topic)).signing for topic in topics}
-        if len(signing) > 1:
-            raise LocalProtocolError("the topics have different signature policies")
-        for topic in topics:
-            limit = self._rules.of(topic).max_message_size
-            if len(data) > limit:
-                raise MessageTooLargeError(len(data), limit)
-        if signing == {"StrictSign"}:
-            # Nanoseconds at the first message, then one more each: never used twice, even if the
-            # node was restarted in between.
-            sequence = int(now * 1e9) if self._next_sequence is None else self._next_sequence
-            self._next_sequence = sequence + 1
-            message = signed_message(self.author, data, topics, sequence)
-        else:
-            message = build_message(data=data, topics=topics)
-        message.id = self._rules.of(topics[0]).message_id(message)
-        return message
-
-    # ---- sending
+    # ---- passing on
 
     def forward(self, message: WireMessage, holders: dict[Peer, None], now: float) -> None:
         """Pass on a message of another to whom the router names and who does not have it."""
         self.router.accepted(message, now)
         frame = b""
         for peer in dict.fromkeys(self.router.targets(message.topics, False, now)):
-            state = self.peers.get(peer)
-            if state is not None and peer not in holders:
+            if peer not in holders:
                 frame = frame or message_frame(message)
-                self._queue_frame(peer, state, message, frame)
-
-    def send_message(self, peer: Peer, message: WireMessage) -> bool:
-        """Queue a message for a peer; False if there was no room (counted and traced)."""
-        state = self.peers.get(peer)
-        return state is not None and self._queue_frame(
-            peer, state, message, message_frame(message)
-        )
-
-    def _queue_frame(
-        self, peer: Peer, state: PeerState, message: WireMessage, frame: bytes
-    ) -> bool:
-        if state.queue.add_message(frame):
-            self._dirty[peer] = None
-            return True
-        self.emit(
-            trace.DROPPED, message.topics[0], message.id, peer,
-            what="message", reason="queue_full", count=1,
-        )  # fmt: skip
-        return False
-
-    def send_graft(self, peer: Peer, topic: str) -> None:
-        """Queue GRAFT."""
-        self.peers[peer].queue.graft(topic)
-        self._dirty[peer] = None
-
-    def send_prune(self, peer: Peer, prune: Prune) -> None:
-        """Queue PRUNE."""
-        self.peers[peer].queue.prune(prune)
-        self._dirty[peer] = None
-
-    def send_ihave(self, peer: Peer, topic: str, message_ids: list[bytes]) -> None:
-        """Queue IHAVE."""
-        self._count_lost_ids(peer, "ihave", self.peers[peer].queue.ihave(topic, message_ids))
-
-    def send_iwant(self, peer: Peer, message_ids: list[bytes]) -> None:
-        """Queue IWANT."""
-        self._count_lost_ids(peer, "iwant", self.peers[peer].queue.iwant(message_ids))
-
-    def _count_lost_ids(self, peer: Peer, what: str, lost: int) -> None:
-        self._dirty[peer] = None
-        if lost:
-            self.emit(trace.DROPPED, peer=peer, what=what, reason="queue_full", count=lost)
-
-    def _flush(self) -> None:
-        """Send what waits, to every peer whose line is free; what is left stays for next time."""
-        parameters = self.parameters
-        dirty, self._dirty = self._dirty, {}
-        for peer in dirty:
-            state = self.peers.get(peer)
-            if state is None or not state.queue.writable:
-                continue  # becomes dirty again when its line is free
-            queue = state.queue
-            packet = queue.take(
-                MOST_BYTES_PER_SEND, parameters.max_control_size, parameters.max_rpc_size
-            )
-            if packet:
-                self.effects.append(Send(peer, packet))
-                if parameters.trace_packets:
-                    self._trace_packet(trace.PACKET_SENT, peer, len(packet), None)
-            if queue.waiting:
-                self._dirty[peer] = None
-            if queue.was_full and queue.half_empty():
-                queue.was_full = False
-                self.effects.append(RoomAgain(peer))
+                self.outbox.message_frame(peer, message, frame)
 
     # ---- trace
 
@@ -468,12 +332,11 @@ class Pubsub:
             TraceEvent(self._now, self.node, event, topic, message_id, peer, fields)
         )
 
-    def _trace_packet(self, event: str, peer: Peer, size: int, rpc: Rpc | None) -> None:
-        counts: dict[str, type_of_field] = {"size": size}
-        if rpc is not None:
-            control = rpc.control
-            counts["subscriptions"] = len(rpc.subscriptions)
-            counts["messages"] = len(rpc.messages)
-            for kind in ("ihave", "iwant", "graft", "prune"):
-                counts[kind] = 0 if control is None else len(getattr(control, kind))
-        self.emit(event, peer=peer, **counts)
+    def _trace_packet(self, peer: Peer, size: int, rpc: Rpc) -> None:
+        control = rpc.control or Control()
+        self.emit(
+            trace.PACKET_RECEIVED, peer=peer, size=size,
+            subscriptions=len(rpc.subscriptions), messages=len(rpc.messages),
+            ihave=len(control.ihave), iwant=len(control.iwant),
+            graft=len(control.graft), prune=len(control.prune),
+        )  # fmt: skip

@@ -107,9 +107,7 @@ class PeerQueue:
     @property
     def has_control(self) -> bool:
         """Whether anything but messages waits."""
-        return bool(
-            self._subscriptions or self._graft or self._prune or self._ihave or self._iwant
-        )
+        return bool(self._subscriptions or self._graft or self._prune or self._ihave or self._iwant)
 
     def half_empty(self) -> bool:
         """Whether there is so much room again that a waiting publisher should go on."""

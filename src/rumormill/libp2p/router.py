@@ -24,7 +24,8 @@ from typing import ClassVar, Protocol
 
 from rumormill.core.machine import Peer
 from rumormill.core.trace import type_of_field
-from rumormill.libp2p.rpc import Control, Prune
+from rumormill.libp2p.outbox import Outbox
+from rumormill.libp2p.rpc import Control
 from rumormill.libp2p.wire_message import WireMessage
 
 
@@ -33,6 +34,8 @@ class PubsubServices(Protocol):
 
     node: Peer
     random: random.Random
+    outbox: Outbox
+    """Where messages and control for a peer are put."""
 
     def subscribers(self, topic: str) -> Mapping[Peer, None]:
         """Connected peers that listen to the topic, in the order in which they said so."""
@@ -48,26 +51,6 @@ class PubsubServices(Protocol):
 
     def assume_subscribed(self, peer: Peer, topic: str) -> None:
         """Take it that the peer listens to the topic, though it has not said so."""
-        ...
-
-    def send_message(self, peer: Peer, message: WireMessage) -> bool:
-        """Queue a message for a peer; False if there was no room (counted and traced)."""
-        ...
-
-    def send_graft(self, peer: Peer, topic: str) -> None:
-        """Queue GRAFT."""
-        ...
-
-    def send_prune(self, peer: Peer, prune: Prune) -> None:
-        """Queue PRUNE."""
-        ...
-
-    def send_ihave(self, peer: Peer, topic: str, message_ids: list[bytes]) -> None:
-        """Queue IHAVE."""
-        ...
-
-    def send_iwant(self, peer: Peer, message_ids: list[bytes]) -> None:
-        """Queue IWANT."""
         ...
 
     def emit(

@@ -267,9 +267,7 @@ def encode_control(control: Control) -> bytes:
     for prune in control.prune:
         backoff = b"" if prune.backoff is None else varint_field(3, prune.backoff)
         # Peers (field 2, in `other`) stand before the backoff, as every encoder writes them.
-        parts.append(
-            bytes_field(4, bytes_field(1, prune.topic.encode()) + prune.other + backoff)
-        )
+        parts.append(bytes_field(4, bytes_field(1, prune.topic.encode()) + prune.other + backoff))
     parts.append(control.other)
     return b"".join(parts)
 

@@ -77,6 +77,4 @@ def verify(message: WireMessage) -> bool:
     if not message.sender_id or message.signature is None:
         return False
     public_key: PublicKey | None = sender_public_key(message.sender_id, message.key)
-    return public_key is not None and public_key.verify(
-        message.signature, message.signed_payload()
-    )
+    return public_key is not None and public_key.verify(message.signature, message.signed_payload())

@@ -41,7 +41,9 @@ def allow_pattern(pattern: str) -> SubscriptionFilter:
     try:
         compiled = re.compile(pattern)
     except re.error as error:
-        raise ConfigError("allowed_topic_pattern", f"{pattern!r} is no regular expression: {error}") from None
+        raise ConfigError(
+            "allowed_topic_pattern", f"{pattern!r} is no regular expression: {error}"
+        ) from None
     return lambda topic: compiled.fullmatch(topic) is not None
 
 

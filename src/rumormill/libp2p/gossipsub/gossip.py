@@ -37,7 +37,7 @@ class Gossip:
         for peer in self._candidates.sample(topic, members, self._parameters.D_lazy):
             # Each peer gets the ids in another order: if not all fit, different ones.
             ids = self._pubsub.random.sample(message_ids, min(most, len(message_ids)))
-            self._pubsub.send_ihave(peer, topic, ids)
+            self._pubsub.outbox.ihave(peer, topic, ids)
 
     def heartbeat(self) -> None:
         """A heartbeat has passed: new budgets, a new window."""
@@ -66,7 +66,9 @@ class Gossip:
                 self._pubsub.emit(trace.IGNORED, each.topic, peer=peer, reason="too_many_ihave")
                 break
             if not self._pubsub.joined(each.topic):
-                self._pubsub.emit(trace.IGNORED, each.topic, peer=peer, reason="ihave_unknown_topic")
+                self._pubsub.emit(
+                    trace.IGNORED, each.topic, peer=peer, reason="ihave_unknown_topic"
+                )
                 continue
             for message_id in each.message_ids:
                 if message_id not in self._asked and not self._pubsub.knows(message_id):
@@ -87,7 +89,7 @@ class Gossip:
         if wanted:
             self._ids_asked[peer] = asked + len(wanted)
             self._asked.update(dict.fromkeys(wanted))
-            self._pubsub.send_iwant(peer, wanted)
+            self._pubsub.outbox.iwant(peer, wanted)
 
     def handle_iwant(self, peer: Peer, iwant: tuple[IWant, ...]) -> None:
         """Send the peer what it asks for and we have, each message only so often."""
@@ -102,4 +104,4 @@ class Gossip:
                     trace.IGNORED, message.topics[0], message_id, peer, reason="iwant_too_often"
                 )
             else:
-                self._pubsub.send_message(peer, message)
+                self._pubsub.outbox.message(peer, message)

@@ -44,7 +44,7 @@ class Mesh:
     def leave(self, topic: str, now: float) -> None:
         """Give the mesh up, and tell its peers."""
         for peer in self._peers.pop(topic, {}):
-            self._pubsub.send_prune(peer, Prune(topic))
+            self._pubsub.outbox.prune(peer, Prune(topic))
             self._pubsub.emit(trace.PRUNED, topic, peer=peer, by="us", reason="leave")
             self.backoffs.add(topic, peer, self._parameters.unsubscribe_backoff, now)
 
@@ -78,13 +78,13 @@ class Mesh:
         if peers is None:
             self._pubsub.emit(trace.IGNORED, topic, peer=peer, reason="graft_unknown_topic")
             if self._parameters.answer_unknown_graft:
-                self._pubsub.send_prune(peer, Prune(topic))
+                self._pubsub.outbox.prune(peer, Prune(topic))
         elif not self._candidates.meshable(peer):
             self._pubsub.emit(trace.IGNORED, topic, peer=peer, reason="graft_from_floodsub_peer")
         elif self.backoffs.active(topic, peer, now):
             self._pubsub.emit(trace.REJECTED, topic, peer=peer, reason="graft_in_backoff")
             self.backoffs.add(topic, peer, self._parameters.prune_backoff, now)
-            self._pubsub.send_prune(peer, Prune(topic))
+            self._pubsub.outbox.prune(peer, Prune(topic))
         elif peer not in peers:
             self._pubsub.assume_subscribed(peer, topic)
             peers[peer] = None
@@ -112,7 +112,7 @@ class Mesh:
                 for peer in self._pubsub.random.sample(list(peers), surplus):
                     self._remove(topic, peer, "us", "too_many")
                     self.backoffs.add(topic, peer, self._parameters.prune_backoff, now)
-                    self._pubsub.send_prune(peer, Prune(topic))
+                    self._pubsub.outbox.prune(peer, Prune(topic))
 
     def _fill(self, topic: str, reason: str, now: float) -> None:
         peers = self._peers[topic]
@@ -127,7 +127,7 @@ class Mesh:
 
     def _graft(self, topic: str, peer: Peer, reason: str) -> None:
         self._peers[topic][peer] = None
-        self._pubsub.send_graft(peer, topic)
+        self._pubsub.outbox.graft(peer, topic)
         self._pubsub.emit(trace.GRAFTED, topic, peer=peer, by="us", reason=reason)
 
     def _remove(self, topic: str, peer: Peer, by: str, reason: str) -> None:

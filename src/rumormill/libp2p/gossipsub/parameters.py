@@ -44,7 +44,7 @@ class GossipsubParameters(Parameters):
     unsubscribe_backoff: float = Field(default=10.0, gt=0, le=3600)
     """The same after we left the topic."""
     graft_on_subscribe: bool = True
-    """Take a peer into a mesh with fewer than ``D`` as soon as it subscribes, not at the heartbeat."""
+    """Take a peer into a mesh of fewer than ``D`` when it subscribes, before the heartbeat."""
     answer_unknown_graft: bool = False
     """Answer GRAFT of a topic we are not in by PRUNE, as the first specification says. Peers of
     today keep silent, because an answer would let anyone ask for any topic."""

@@ -1,0 +1,98 @@
+"""Publishing: from the application's data to frames in the queues, and the receipt for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rumormill.core import trace
+from rumormill.core.errors import LocalProtocolError, MessageTooLargeError
+from rumormill.core.machine import Peer
+from rumormill.core.receipt import Receipt
+from rumormill.core.topic import check_topic
+from rumormill.libp2p.effects import Publish, Published
+from rumormill.libp2p.intake import Intake
+from rumormill.libp2p.rpc import message_frame
+from rumormill.libp2p.rules import RuleBook
+from rumormill.libp2p.signing import SigningPolicy, signed_message
+from rumormill.libp2p.wire_message import WireMessage, build_message
+
+if TYPE_CHECKING:
+    from rumormill.libp2p.pubsub import Pubsub
+
+
+class Publisher:
+    """Makes our own messages and sees them off."""
+
+    def __init__(
+        self, pubsub: Pubsub, intake: Intake, rules: RuleBook, first_sequence: int | None
+    ) -> None:
+        self._pubsub = pubsub
+        self._intake = intake
+        self._rules = rules
+        self._next_sequence = first_sequence
+
+    def publish(self, command: Publish, now: float) -> None:
+        """Publish; raises :class:`LocalProtocolError` for what no peer would take."""
+        topics, data = command.topics, command.data
+        message = self._make(topics, data, self._policy(topics, data), now)
+        pubsub = self._pubsub
+        if pubsub.knows(message.id):
+            raise LocalProtocolError(
+                f"a message with this id is known already on {topics[0]!r}: it would go nowhere"
+            )
+        self._intake.remember(message, now)
+        pubsub.router.accepted(message, now)
+        receipt = self._send(message, now)
+        pubsub.emit(
+            trace.PUBLISHED, topics[0], message.id,
+            size=len(data), peers=len(receipt.peers), dropped=len(receipt.dropped),
+        )  # fmt: skip
+        if pubsub.parameters.deliver_own:
+            self._intake.deliver(message, None, now)
+        pubsub.effects.append(Published(receipt))
+
+    def _policy(self, topics: tuple[str, ...], data: bytes) -> SigningPolicy:
+        """How the topics want the message signed; raises if they do not want it at all."""
+        if not topics:
+            raise LocalProtocolError("a message needs a topic")
+        if len(topics) > 1 and not self._pubsub.parameters.multi_topic:
+            raise LocalProtocolError("one message on several topics needs multi_topic=true")
+        policy = self._rules.of(check_topic(topics[0])).signing
+        for topic in topics:
+            rules = self._rules.of(check_topic(topic))
+            if rules.signing != policy:
+                raise LocalProtocolError("the topics have different signature policies")
+            if len(data) > rules.max_message_size:
+                raise MessageTooLargeError(len(data), rules.max_message_size)
+        return policy
+
+    def _make(
+        self, topics: tuple[str, ...], data: bytes, policy: SigningPolicy, now: float
+    ) -> WireMessage:
+        if policy == "StrictSign":
+            # Nanoseconds at the first message, then one more each: never the same twice, even if
+            # the node was restarted in between.
+            sequence = int(now * 1e9) if self._next_sequence is None else self._next_sequence
+            self._next_sequence = sequence + 1
+            message = signed_message(self._pubsub.author, data, topics, sequence)
+        else:
+            message = build_message(data=data, topics=topics)
+        message.id = self._rules.of(topics[0]).message_id(message)
+        return message
+
+    def _send(self, message: WireMessage, now: float) -> Receipt:
+        pubsub = self._pubsub
+        reached: list[Peer] = []
+        queued: list[Peer] = []
+        dropped: dict[Peer, str] = {}
+        frame = message_frame(message)
+        for peer in dict.fromkeys(pubsub.router.targets(message.topics, True, now)):
+            queue = pubsub.peers[peer].queue
+            line_free = queue.writable and not queue.waiting
+            if not pubsub.outbox.message_frame(peer, message, frame):
+                dropped[peer] = "queue_full"
+            elif line_free:
+                reached.append(peer)
+            else:
+                queued.append(peer)
+        return Receipt(message.id, message.topics[0], tuple(reached), tuple(queued), dropped)
