@@ -31,14 +31,14 @@ class Capabilities(NamedTuple):
     """Messages carry the author's signature, and it was checked."""
 
 
-def check_topic(topic: str) -> str:
+def check_topic(topic: object) -> str:
     """Return the topic if it can be a name; raise :class:`LocalProtocolError` if not.
 
     >>> check_topic("weather")
     'weather'
     """
-    if not topic:
-        raise LocalProtocolError("a topic is a text that is not empty")
+    if not isinstance(topic, str) or not topic:
+        raise LocalProtocolError(f"a topic is a text that is not empty, not {topic!r}")
     try:
         size = len(topic.encode())
     except UnicodeEncodeError:

@@ -29,10 +29,10 @@ def rust_text(message: WireMessage) -> bytes:
 
 
 def js_pubkey(message: WireMessage) -> bytes:
-    """js's default: the author's marshalled public key, then the sequence number."""
+    """js's default: the author's marshalled public key, then the sequence number in 8 bytes."""
     sender = message.sender_id or b""
     key = sender[2:] if sender[:1] == b"\x00" else (message.key or b"")
-    return key + (message.sequence or b"")
+    return key + (message.sequence or b"").rjust(8, b"\x00")
 
 
 def nim_text(message: WireMessage) -> bytes:

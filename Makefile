@@ -1,0 +1,92 @@
+# `make` alone lists the targets.
+.SHELLFLAGS := -euc
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# Any of these that is Python 3.11 or newer; `make setup PYTHON=python3.13` picks one by name.
+PYTHON ?=
+CANDIDATES := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.set-up
+# Options for pytest, for example `make test PYTEST="-n auto -k mesh"`.
+PYTEST ?=
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(STAMP) ## make .venv with the pinned dependencies and the rumormill command
+	@:
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	@python=""; \
+	for candidate in $(CANDIDATES); do \
+	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    python="$$candidate"; break; \
+	  fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+	  echo "make setup: Python 3.11 or newer is needed, none of these is one: $(CANDIDATES)." >&2; \
+	  exit 1; \
+	fi; \
+	if ! "$$python" -c 'import venv, ensurepip' 2>/dev/null; then \
+	  echo "make setup: $$python has no venv module; install it (on Debian and Ubuntu: apt install python3-venv)." >&2; \
+	  exit 1; \
+	fi; \
+	if [ ! -x $(BIN)/python ] || ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
+	  echo "Making $(VENV) with $$("$$python" --version)"; \
+	  "$$python" -m venv --clear $(VENV); \
+	fi
+	@echo "Installing the pinned dependencies (a minute the first time)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.PHONY: demo
+demo: setup ## ten nodes on this machine form a mesh, lose one and get it back
+	@$(BIN)/rumormill demo
+
+.PHONY: test
+test: check ## everything: the checks, all tests, the real peers, a minute of fuzzing
+	$(BIN)/pytest $(PYTEST)
+
+.PHONY: check
+check: setup ## style, types, and who may import whom
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
+
+.PHONY: format
+format: setup ## put the code into the common form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+.PHONY: interop
+interop: setup ## only the tests with real peers of other implementations
+	$(BIN)/pytest -m interop $(PYTEST)
+
+.PHONY: fuzz
+fuzz: setup ## only the coverage-guided fuzzing of the decoders
+	$(BIN)/pytest -m fuzz $(PYTEST)
+
+.PHONY: bench
+bench: setup ## measure speed and cost on this machine
+	$(BIN)/python -m bench
+
+.PHONY: requirements
+requirements: ## pin the newest versions that requirements/*.in allow (needs uv)
+	@command -v uv >/dev/null || { echo "make requirements: needs uv on the path." >&2; exit 1; }
+	@cd requirements && for name in base dev; do \
+	  uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	    --no-emit-index-url --no-emit-find-links --custom-compile-command "make requirements" \
+	    $$([ $$name = base ] || echo "--constraints base.txt") $$name.in --output-file $$name.txt; \
+	done
+
+.PHONY: clean
+clean: ## remove .venv and everything that the tools leave behind
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
