@@ -65,6 +65,10 @@ format: setup ## put the code into the common form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+.PHONY: docs
+docs: setup ## write the pages that are made from the code
+	$(BIN)/python docs/make_settings.py
+
 .PHONY: interop
 interop: setup ## only the tests with real peers of other implementations
 	$(BIN)/pytest -m interop $(PYTEST)

@@ -85,9 +85,13 @@ class PubsubParameters(Parameters):
     allowed_topic_pattern: str | None = None
     """The same as a regular expression that must match the whole topic."""
     max_subscriptions_per_rpc: int = Field(default=5000, ge=1)
+    """Subscriptions that a peer may send in one RPC; with more it is dropped."""
     max_messages_per_rpc: int = Field(default=5000, ge=1)
+    """Messages that a peer may send in one RPC; with more it is dropped."""
     max_message_ids_per_rpc: int = Field(default=5000, ge=1)
+    """Ids in IHAVE and IWANT that a peer may send in one RPC; with more it is dropped."""
     max_control_bytes_per_rpc: int = Field(default=256 * 1024, ge=1024)
+    """Bytes of control that a peer may send in one RPC; with more it is dropped."""
     trace_packets: bool = False
     """Trace every packet, not only what was in it: a row per RPC and peer."""
 
@@ -100,10 +104,11 @@ class PubsubParameters(Parameters):
 
     @model_validator(mode="after")
     def _consistent(self) -> PubsubParameters:
-        if self.max_control_size >= self.max_rpc_size:
+        half = self.max_rpc_size // 2
+        if self.max_control_size > half:
             raise ConfigError(
                 "max_control_size",
-                f"must be below max_rpc_size ({self.max_control_size} >= {self.max_rpc_size})",
+                f"must not be above half of max_rpc_size ({self.max_control_size} > {half})",
             )
         return self
 
