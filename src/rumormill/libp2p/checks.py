@@ -20,12 +20,14 @@ Copy: TypeAlias = Literal["new", "same", "kept", "refused"]
 class PendingCheck:
     """One message under check, and the differing copies of it that wait."""
 
-    __slots__ = ("copies", "holders", "message", "source", "token")
+    __slots__ = ("copies", "holders", "message", "size", "source", "token")
 
     def __init__(self, token: int, message: WireMessage, source: Peer) -> None:
         self.token = token
         self.message = message
         self.source = source
+        self.size = len(message.raw)
+        """Bytes of the message and of the copies."""
         self.copies: deque[tuple[Peer, WireMessage]] = deque()
         self.holders: dict[Peer, None] = {source: None}
         """Peers that have sent these very bytes: none of them needs them from us."""
@@ -34,10 +36,15 @@ class PendingCheck:
 class PendingChecks:
     """All messages under check."""
 
-    __slots__ = ("_by_id", "_by_token", "_max_copies", "_most", "_next_token")
+    __slots__ = (
+        "_by_id", "_by_token", "_max_copies", "_most", "_most_bytes", "_next_token", "bytes",
+    )  # fmt: skip
 
-    def __init__(self, most: int, max_copies: int) -> None:
+    def __init__(self, most: int, max_copies: int, most_bytes: int) -> None:
         self._most = most
+        self._most_bytes = most_bytes
+        self.bytes = 0
+        """Bytes of all messages under check and of their copies."""
         self._max_copies = max_copies
         self._next_token = 0
         self._by_token: dict[int, PendingCheck] = {}
@@ -52,7 +59,7 @@ class PendingChecks:
     @property
     def full(self) -> bool:
         """Whether no further message can be taken under check."""
-        return len(self._by_token) >= self._most
+        return len(self._by_token) >= self._most or self.bytes >= self._most_bytes
 
     def begin(self, message: WireMessage, source: Peer) -> PendingCheck:
         """Take a message under check."""
@@ -60,6 +67,7 @@ class PendingChecks:
         self._next_token += 1
         self._by_token[check.token] = check
         self._by_id[message.id] = check
+        self.bytes += check.size
         return check
 
     def add_copy(self, message: WireMessage, source: Peer) -> Copy:
@@ -70,9 +78,14 @@ class PendingChecks:
         if check.message.raw == message.raw:
             check.holders[source] = None
             return "same"
-        if len(check.copies) >= self._max_copies:
+        # Nobody has a reason to send two versions of one message; and whoever has filled all the
+        # places with forgeries would keep the true one out.
+        second = source in check.holders or any(source == peer for peer, _ in check.copies)
+        if second or len(check.copies) >= self._max_copies:
             return "refused"
         check.copies.append((source, message))
+        check.size += len(message.raw)
+        self.bytes += len(message.raw)
         return "kept"
 
     def end(self, token: int) -> PendingCheck | None:
@@ -80,6 +93,7 @@ class PendingChecks:
         check = self._by_token.pop(token, None)
         if check is not None:
             del self._by_id[check.message.id]
+            self.bytes -= check.size
         return check
 
     def retry(self, forged: PendingCheck) -> PendingCheck | None:
@@ -89,4 +103,7 @@ class PendingChecks:
         source, message = forged.copies.popleft()
         check = self.begin(message, source)
         check.copies = forged.copies
+        waiting = forged.size - len(forged.message.raw) - check.size
+        check.size += waiting
+        self.bytes += waiting
         return check

@@ -12,10 +12,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rumormill.core import trace
+from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.machine import Check, Checked, Deliver, Peer, Verdict
 from rumormill.core.message import Message
 from rumormill.libp2p.checks import PendingCheck, PendingChecks
 from rumormill.libp2p.effects import HoldPeer
+from rumormill.libp2p.message_id import usable
 from rumormill.libp2p.peers import PeerState
 from rumormill.libp2p.rules import RuleBook
 from rumormill.libp2p.seen import SeenCache
@@ -40,7 +42,11 @@ class Intake:
         self._own_id = pubsub.author.peer_id
         self._parameters = parameters
         self.seen = SeenCache(parameters.seen_ttl, parameters.max_seen)
-        self.checks = PendingChecks(parameters.max_checks, parameters.max_copies)
+        self.checks = PendingChecks(
+            parameters.max_checks, parameters.max_copies, parameters.max_check_bytes
+        )
+        self._peer_bytes = parameters.max_check_bytes // 2
+        self._hold_bytes = parameters.max_check_bytes // 32
 
     def receive(self, peer: Peer, state: PeerState, message: WireMessage, now: float) -> None:
         """A message came from ``peer``."""
@@ -77,14 +83,19 @@ class Intake:
     def _identify(self, message: WireMessage) -> bool:
         """Give the message its id; the user's own function may fail on strange data."""
         try:
-            message.id = bytes(self._rules.of(message.topics[0]).message_id(message))
+            message_id = self._rules.of(message.topics[0]).message_id(message)
         except Exception:  # whatever the user's function raises, its sender pays: traced by caller
             return False
-        return bool(message.id)
+        message.id = message_id
+        return usable(message_id)
 
     def _check(self, peer: Peer, state: PeerState, message: WireMessage, now: float) -> None:
         """Begin to check a message, unless one with its id is being checked already."""
-        if state.checks >= self._parameters.max_checks_per_peer or self.checks.full:
+        if (
+            state.checks >= self._parameters.max_checks_per_peer
+            or state.check_bytes >= self._peer_bytes
+            or self.checks.full
+        ):
             self._drop(peer, message, "checks_full")
             return
         copy = self.checks.add_copy(message, peer)
@@ -97,7 +108,11 @@ class Intake:
             self._drop(peer, message, "copies_full")
             return
         state.checks += 1
-        if state.checks >= self._parameters.hold_checks_per_peer and not state.held:
+        state.check_bytes += len(message.raw)
+        if not state.held and (
+            state.checks >= self._parameters.hold_checks_per_peer
+            or state.check_bytes >= self._hold_bytes
+        ):
             state.held = True
             self._pubsub.effects.append(HoldPeer(peer, True))
 
@@ -111,7 +126,7 @@ class Intake:
         check = self.checks.end(answer.token)
         if check is None:
             return  # its peer left, and everything of it was forgotten
-        self._release(check.source)
+        self._release(check.source, check.message)
         verdict = answer.verdict
         if verdict == Verdict.ACCEPT:
             self._settle(check, now)
@@ -138,7 +153,9 @@ class Intake:
         """The message is genuine: copies of it need no check any more."""
         self.remember(check.message, now)
         for peer, copy in check.copies:
-            self._release(peer)
+            if copy.raw == check.message.raw:
+                check.holders[peer] = None
+            self._release(peer, copy)
             self._duplicate(peer, copy, now)
 
     def remember(self, message: WireMessage, now: float) -> None:
@@ -149,7 +166,11 @@ class Intake:
 
     def _accept(self, check: PendingCheck, now: float) -> None:
         message = check.message
-        sender = self.deliver(message, check.source, now)
+        try:
+            sender = self.deliver(message, check.source, now)
+        except RemoteProtocolError as error:  # accepted without a look at who wrote it
+            self._reject(check.source, message.topics[0], message.id, error.reason)
+            return
         if sender is not None:
             check.holders[sender] = None
         self._pubsub.forward(message, check.holders, now)
@@ -187,12 +208,18 @@ class Intake:
             what="message", reason=reason, count=1,
         )  # fmt: skip
 
-    def _release(self, peer: Peer) -> None:
+    def _release(self, peer: Peer, message: WireMessage) -> None:
         """One message of the peer less under check; let it send again if it was held back."""
         state = self._pubsub.peers.get(peer)
         if state is None:
             return
+        # It may have left and come back since: then the counts began anew.
         state.checks = max(0, state.checks - 1)
-        if state.held and state.checks * 2 <= self._parameters.hold_checks_per_peer:
+        state.check_bytes = max(0, state.check_bytes - len(message.raw))
+        if (
+            state.held
+            and state.checks * 2 <= self._parameters.hold_checks_per_peer
+            and state.check_bytes * 2 <= self._hold_bytes
+        ):
             state.held = False
             self._pubsub.effects.append(HoldPeer(peer, False))

@@ -16,6 +16,18 @@ from rumormill.libp2p.wire_message import WireMessage
 
 MessageIdFunction: TypeAlias = Callable[[WireMessage], bytes]
 
+LONGEST_MESSAGE_ID = 1024
+"""Bytes. Ids are kept for minutes and sent around: who needs longer ones has to hash them."""
+
+
+def usable(message_id: object) -> bool:
+    """Whether what an id function returned can be an id.
+
+    >>> usable(b"\\x01"), usable(b""), usable("text")
+    (True, False, False)
+    """
+    return isinstance(message_id, bytes) and 0 < len(message_id) <= LONGEST_MESSAGE_ID
+
 
 def origin_bytes(message: WireMessage) -> bytes:
     """Author, then sequence number: the specification's default, and go's."""
@@ -52,6 +64,9 @@ PROFILES: dict[str, MessageIdFunction] = {
     "nim_text": nim_text,
     "sha256": sha256,
 }
+
+NEED_AUTHOR = tuple(name for name in PROFILES if name != "sha256")
+"""Profiles that make nothing of a message without an author."""
 
 
 def message_id_function(choice: str | MessageIdFunction) -> MessageIdFunction:

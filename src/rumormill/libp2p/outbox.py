@@ -61,7 +61,7 @@ class Outbox:
 
     def prune(self, peer: Peer, prune: Prune) -> None:
         """Tell a peer that it is not, or no longer, in our mesh."""
-        self._queue_of(peer).prune(prune)
+        self._count_lost(peer, "prune", 0 if self._queue_of(peer).prune(prune) else 1)
 
     def ihave(self, peer: Peer, topic: str, message_ids: list[bytes]) -> None:
         """Tell a peer which messages we have."""

@@ -76,6 +76,9 @@ class PubsubParameters(Parameters):
     """Messages of one peer that may be under check at once."""
     hold_checks_per_peer: int = Field(default=512, ge=1)
     """From so many on, the peer is held back by flow control instead of losing messages."""
+    max_check_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
+    """Bytes of messages that may be under check at once; of one peer half of it, and from a 32nd
+    on it is held back."""
     max_copies: int = Field(default=8, ge=0)
     """Differing copies of a message under check that are kept in case the first is forged."""
     max_topics_per_peer: int = Field(default=5000, ge=1)

@@ -11,7 +11,8 @@ class PeerState:
     """One peer: its line towards us, its queue, and what it has under check."""
 
     __slots__ = (
-        "checks", "held", "outbound", "protocol", "queue", "reader", "refused_subscriptions",
+        "check_bytes", "checks", "held", "outbound", "protocol", "queue", "reader",
+        "refused_subscriptions",
     )  # fmt: skip
 
     def __init__(self, protocol: str, outbound: bool, parameters: PubsubParameters) -> None:
@@ -21,6 +22,8 @@ class PeerState:
         self.reader = FrameReader(parameters.max_rpc_size)
         self.checks = 0
         """Messages of this peer under check."""
+        self.check_bytes = 0
+        """Their bytes."""
         self.held = False
         """Whether the peer is held back because of them."""
         self.refused_subscriptions = 0

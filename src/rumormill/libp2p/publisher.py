@@ -11,6 +11,7 @@ from rumormill.core.receipt import Receipt
 from rumormill.core.topic import check_topic
 from rumormill.libp2p.effects import Publish, Published
 from rumormill.libp2p.intake import Intake
+from rumormill.libp2p.message_id import LONGEST_MESSAGE_ID, usable
 from rumormill.libp2p.rpc import message_frame
 from rumormill.libp2p.rules import RuleBook
 from rumormill.libp2p.signing import SigningPolicy, signed_message
@@ -18,6 +19,9 @@ from rumormill.libp2p.wire_message import WireMessage, build_message
 
 if TYPE_CHECKING:
     from rumormill.libp2p.pubsub import Pubsub
+
+FIELD_HEAD = 6
+"""Bytes at most of tag and length before a message in its RPC."""
 
 
 class Publisher:
@@ -34,6 +38,8 @@ class Publisher:
     def publish(self, command: Publish, now: float) -> None:
         """Publish; raises :class:`LocalProtocolError` for what no peer would take."""
         topics, data = command.topics, command.data
+        if len(topics) > 1:
+            topics = tuple(dict.fromkeys(topics))
         message = self._make(topics, data, self._policy(topics, data), now)
         pubsub = self._pubsub
         if pubsub.knows(message.id):
@@ -55,8 +61,8 @@ class Publisher:
         """How the topics want the message signed; raises if they do not want it at all."""
         if not topics:
             raise LocalProtocolError("a message needs a topic")
-        if len(topics) > 1 and not self._pubsub.parameters.multi_topic:
-            raise LocalProtocolError("one message on several topics needs multi_topic=true")
+        if len(topics) > 1:
+            self._allow_several(topics)
         policy = self._rules.of(check_topic(topics[0])).signing
         for topic in topics:
             rules = self._rules.of(check_topic(topic))
@@ -65,6 +71,14 @@ class Publisher:
             if len(data) > rules.max_message_size:
                 raise MessageTooLargeError(len(data), rules.max_message_size)
         return policy
+
+    def _allow_several(self, topics: tuple[str, ...]) -> None:
+        parameters = self._pubsub.parameters
+        if not parameters.multi_topic:
+            raise LocalProtocolError("one message on several topics needs multi_topic=true")
+        most = parameters.rpc_limits.topics_per_message
+        if len(topics) > most:
+            raise LocalProtocolError(f"{len(topics)} topics for one message, {most} are allowed")
 
     def _make(
         self, topics: tuple[str, ...], data: bytes, policy: SigningPolicy, now: float
@@ -77,7 +91,14 @@ class Publisher:
             message = signed_message(self._pubsub.author, data, topics, sequence)
         else:
             message = build_message(data=data, topics=topics)
+        excess = len(message.raw) + FIELD_HEAD - self._pubsub.parameters.max_rpc_size
+        if excess > 0:  # long topics: peers would drop us for such an RPC
+            raise MessageTooLargeError(len(data), max(0, len(data) - excess))
         message.id = self._rules.of(topics[0]).message_id(message)
+        if not usable(message.id):
+            raise LocalProtocolError(
+                f"the id function of {topics[0]!r} must return 1 to {LONGEST_MESSAGE_ID} bytes"
+            )
         return message
 
     def _send(self, message: WireMessage, now: float) -> Receipt:

@@ -39,7 +39,7 @@ from rumormill.core.trace import TraceEvent, type_of_field
 from rumormill.libp2p.effects import Publish, StreamRestarted
 from rumormill.libp2p.intake import Intake
 from rumormill.libp2p.outbox import Outbox
-from rumormill.libp2p.parameters import PubsubParameters
+from rumormill.libp2p.parameters import ENVELOPE, PubsubParameters
 from rumormill.libp2p.peers import PeerState
 from rumormill.libp2p.publisher import Publisher
 from rumormill.libp2p.router import Router
@@ -168,15 +168,15 @@ class Pubsub:
         """Whether a message published now would go to anyone."""
         return any(True for _ in self.router.targets(topics, True, self._now))
 
-    def full(self, topics: tuple[str, ...]) -> bool:
-        """Whether a message published now would find a queue without room.
+    def full(self, topics: tuple[str, ...], size: int = 0) -> bool:
+        """Whether a message of ``size`` bytes published now would find a queue without room.
 
         Each such peer is reported by ``RoomAgain`` once it has room.
         """
         any_full = False
         for peer in self.router.targets(topics, True, self._now):
             state = self.peers.get(peer)
-            if state is not None and state.queue.full():
+            if state is not None and state.queue.full(size + ENVELOPE):
                 state.queue.was_full = any_full = True
         return any_full
 
@@ -189,6 +189,7 @@ class Pubsub:
             "seen": len(self._intake.seen),
             "checks": len(self._intake.checks),
             "queued": sum(state.queue.waiting for state in self.peers.values()),
+            **self.router.sizes(),
         }
 
     # ---- peers

@@ -22,15 +22,22 @@ from rumormill.libp2p.rpc import (
 )
 from rumormill.libp2p.wire import bytes_field, length_prefixed, prefix_length
 
-MOST_WAITING_IDS = 20_000
-"""Ids of IHAVE and IWANT that may wait for one peer; more would be stale when they leave."""
+MOST_WAITING_ID_BYTES = 2 * 1024 * 1024
+"""Bytes of ids (of IHAVE and IWANT) that may wait for one peer: more would be stale when they
+leave, and how long an id is, is the peer's choice."""
+
+ID_COST = 32
+"""What an id costs beside its own bytes."""
+
+MOST_WAITING_PRUNES = 5000
+"""Topics of PRUNE that may wait for one peer. Those we answer GRAFT with are the peer's choice."""
 
 
 class PeerQueue:
     """The outbound side of one peer."""
 
     __slots__ = (
-        "_bytes", "_graft", "_ihave", "_ihave_count", "_iwant", "_messages", "_most_bytes",
+        "_bytes", "_graft", "_id_bytes", "_ihave", "_iwant", "_messages", "_most_bytes",
         "_most_messages", "_prune", "_subscriptions", "was_full", "writable",
     )  # fmt: skip
 
@@ -43,8 +50,8 @@ class PeerQueue:
         self._graft: dict[str, None] = {}
         self._prune: dict[str, Prune] = {}
         self._ihave: dict[str, dict[bytes, None]] = {}
-        self._ihave_count = 0
         self._iwant: dict[bytes, None] = {}
+        self._id_bytes = 0
         self.writable = True
         """Whether the line to the peer takes packets now."""
         self.was_full = False
@@ -77,25 +84,43 @@ class PeerQueue:
         self._prune.pop(topic, None)
         self._graft[topic] = None
 
-    def prune(self, prune: Prune) -> None:
-        """Tell the peer that it is no longer in our mesh."""
+    def prune(self, prune: Prune) -> bool:
+        """Tell the peer that it is no longer in our mesh; False if there is no room to say so."""
         self._graft.pop(prune.topic, None)
+        if len(self._prune) >= MOST_WAITING_PRUNES and prune.topic not in self._prune:
+            return False
         self._prune[prune.topic] = prune
+        return True
 
     def ihave(self, topic: str, message_ids: list[bytes]) -> int:
         """Tell the peer what we have; returns how many ids found no room."""
-        room = MOST_WAITING_IDS - self._ihave_count
-        ids = self._ihave.setdefault(topic, {})
-        before = len(ids)
-        ids.update(dict.fromkeys(message_ids[: max(0, room)]))
-        self._ihave_count += len(ids) - before
-        return max(0, len(message_ids) - room)
+        ids = self._ihave.get(topic, {})
+        lost = self._add_ids(ids, message_ids)
+        if ids:
+            self._ihave[topic] = ids
+        return lost
 
     def iwant(self, message_ids: list[bytes]) -> int:
         """Ask the peer for messages; returns how many ids found no room."""
-        room = max(0, MOST_WAITING_IDS - len(self._iwant))
-        self._iwant.update(dict.fromkeys(message_ids[:room]))
-        return max(0, len(message_ids) - room)
+        return self._add_ids(self._iwant, message_ids)
+
+    def _add_ids(self, waiting: dict[bytes, None], message_ids: list[bytes]) -> int:
+        cost = sum(map(len, message_ids)) + ID_COST * len(message_ids)
+        if self._id_bytes + cost <= MOST_WAITING_ID_BYTES:
+            waiting.update(dict.fromkeys(message_ids))
+            self._id_bytes += cost
+            return 0
+        lost = 0
+        for message_id in message_ids:
+            cost = len(message_id) + ID_COST
+            if message_id in waiting:
+                continue
+            if self._id_bytes + cost > MOST_WAITING_ID_BYTES:
+                lost += 1
+            else:
+                waiting[message_id] = None
+                self._id_bytes += cost
+        return lost
 
     # ---- emptying
 
@@ -157,7 +182,7 @@ class PeerQueue:
         rpcs = _packed(announcements, max_control_size)
         control = _packed(self._control_pieces(max_control_size // 2), max_control_size)
         self._subscriptions, self._graft, self._prune = {}, {}, {}
-        self._ihave, self._ihave_count, self._iwant = {}, 0, {}
+        self._ihave, self._iwant, self._id_bytes = {}, {}, 0
         if rpcs and control and len(rpcs[-1]) + len(control[0]) <= max_control_size:
             # Exactly one control field in an RPC: not every decoder merges two.
             rpcs[-1] += bytes_field(3, control.pop(0))

@@ -118,6 +118,10 @@ class Router:
         """When :meth:`wake` wants to be called."""
         return None
 
+    def sizes(self) -> dict[str, int]:
+        """How many entries each table of the router has."""
+        return {}
+
     def mesh(self, topic: str) -> tuple[Peer, ...]:
         """The peers that get every message of the topic from us, where the router has such."""
         return ()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rumormill.libp2p.message_id import MessageIdFunction, message_id_function
+from rumormill.core.errors import ConfigError
+from rumormill.libp2p.message_id import NEED_AUTHOR, MessageIdFunction, message_id_function
 from rumormill.libp2p.parameters import PubsubParameters
 from rumormill.libp2p.signing import SigningPolicy
 
@@ -34,6 +35,7 @@ class RuleBook:
                 special.signing or parameters.signing,
                 special.message_id or parameters.message_id,
                 min(special.max_message_size or largest, largest),
+                f"topic_rules.{topic}.message_id",
             )
             for topic, special in parameters.topic_rules.items()
         }
@@ -43,7 +45,15 @@ class RuleBook:
         return self._special.get(topic, self._default) if self._special else self._default
 
 
-def _rules(signing: SigningPolicy, choice: str | MessageIdFunction | None, largest: int) -> Rules:
+def _rules(
+    signing: SigningPolicy,
+    choice: str | MessageIdFunction | None,
+    largest: int,
+    key: str = "message_id",
+) -> Rules:
     if choice is None:
         choice = "origin_bytes" if signing == "StrictSign" else "sha256"
+    if signing == "StrictNoSign" and choice in NEED_AUTHOR:
+        # All messages would have one id, and only the first would get through.
+        raise ConfigError(key, f"{choice!r} needs an author, and StrictNoSign allows none")
     return Rules(signing, message_id_function(choice), largest)

@@ -182,10 +182,14 @@ class FrameReader:
         while start < size:
             length, offset = data[start], start + 1
             if length >= 0x80:
-                prefix = self._length(data, start, size)
-                if prefix is None:
-                    break
-                length, offset = prefix
+                if offset < size and data[offset] < 0x80:
+                    # Two bytes: 128 to 16383, which most messages are. Worth saving the calls.
+                    length, offset = length & 0x7F | data[offset] << 7, offset + 1
+                else:
+                    prefix = self._length(data, start, size)
+                    if prefix is None:
+                        break
+                    length, offset = prefix
             if length > self._largest:
                 raise RemoteProtocolError(
                     "frame_too_large", f"a frame of {length} bytes, {self._largest} allowed"

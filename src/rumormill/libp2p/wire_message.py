@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.topic import LONGEST_TOPIC
-from rumormill.libp2p.wire import LENGTH_DELIMITED, bytes_field, fields, raw_field
+from rumormill.libp2p.wire import LENGTH_DELIMITED, VARINT, bytes_field, decode_varint, fields
 
 SIGNATURE_PREFIX = b"libp2p-pubsub:"
 
@@ -52,19 +52,30 @@ class WireMessage:
     def _canonical(self) -> bytes:
         """The message without signature and key, with its fields in the order of their numbers.
 
-        That is what other implementations sign, whatever order the bytes arrived in.
+        That is what other implementations sign, whatever order the bytes arrived in: what they
+        know written anew, then what they do not know as it came.
         """
         known: dict[int, list[bytes]] = {1: [], 2: [], 3: [], 4: []}
         unknown: list[bytes] = []
         raw = self.raw
+        offset = 0
         for number, kind, start, end in fields(raw, 0, len(raw)):
-            if number in known and kind == LENGTH_DELIMITED:
+            begin, offset = offset, _end_of_field(raw, offset, kind, end)
+            if kind != LENGTH_DELIMITED or number > 6:
+                unknown.append(raw[begin:offset])
+            elif number in known:
                 if number != 4:  # a single field that comes twice counts with its last value
                     known[number].clear()
                 known[number].append(bytes_field(number, raw[start:end]))
-            elif number not in (5, 6):
-                unknown.append(raw_field(raw, number, kind, start, end))
         return b"".join([*known[1], *known[2], *known[3], *known[4], *unknown])
+
+
+def _end_of_field(raw: bytes, offset: int, kind: int, end: int) -> int:
+    """Where the field that begins at ``offset`` ends; of a number only its value is known."""
+    if kind != VARINT:
+        return end
+    _, offset = decode_varint(raw, offset, len(raw))
+    return decode_varint(raw, offset, len(raw))[1]
 
 
 def decode_message(raw: bytes, most_topics: int = 32) -> WireMessage:
@@ -81,7 +92,8 @@ def decode_message(raw: bytes, most_topics: int = 32) -> WireMessage:
             if length >= 0x80:
                 high = raw[start]
                 start += 1
-                if high >= 0x80:
+                # Longer than two bytes, or than it must be: then these are not the bytes signed.
+                if not 0 < high < 0x80:
                     return _decode_carefully(message, most_topics)
                 length += (high << 7) - 0x80
             end = start + length

@@ -14,11 +14,16 @@ LONGEST = 3600
 
 
 class Backoffs:
-    """Until when each pair of topic and peer has to stay apart."""
+    """Until when each pair of topic and peer has to stay apart.
 
-    __slots__ = ("_until",)
+    The other side counts too, from the moment it heard of it. A GRAFT at the first moment allowed
+    may be faster than the PRUNE was, and would be refused; so we let ``slack`` seconds more pass.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_slack", "_until")
+
+    def __init__(self, slack: float) -> None:
+        self._slack = slack
         self._until: dict[tuple[str, Peer], float] = {}
 
     def __len__(self) -> int:
@@ -31,10 +36,15 @@ class Backoffs:
         self._until[key] = max(until, self._until.get(key, until))
 
     def active(self, topic: str, peer: Peer, now: float) -> bool:
-        """Whether the pair still has to stay apart."""
+        """Whether the pair still has to stay apart: a GRAFT of the peer would be refused."""
         until = self._until.get((topic, peer))
         return until is not None and now < until
 
+    def too_early(self, topic: str, peer: Peer, now: float) -> bool:
+        """Whether we had better not send a GRAFT yet."""
+        return self.active(topic, peer, now - self._slack)
+
     def expire(self, now: float) -> None:
         """Forget what is over."""
+        now -= self._slack
         self._until = {key: until for key, until in self._until.items() if until > now}

@@ -7,6 +7,7 @@ from rumormill.core.machine import Peer
 from rumormill.libp2p.gossipsub.candidates import Candidates
 from rumormill.libp2p.gossipsub.message_cache import MessageCache
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
+from rumormill.libp2p.message_id import usable
 from rumormill.libp2p.router import PubsubServices
 from rumormill.libp2p.rpc import IHave, IWant
 
@@ -59,22 +60,28 @@ class Gossip:
 
     def handle_ihave(self, peer: Peer, ihave: tuple[IHave, ...]) -> None:
         """Ask the peer for what it has and we lack, on topics that we listen to."""
+        # Counted by RPC, as everyone does: one may tell of many topics at once.
+        heard = self._ihave_heard[peer] = self._ihave_heard.get(peer, 0) + 1
+        if heard > self._parameters.max_ihave_messages:
+            self._ignore(peer, ihave[0].topic, "too_many_ihave")
+            return
         wanted: dict[bytes, None] = {}
         for each in ihave:
-            heard = self._ihave_heard[peer] = self._ihave_heard.get(peer, 0) + 1
-            if heard > self._parameters.max_ihave_messages:
-                self._pubsub.emit(trace.IGNORED, each.topic, peer=peer, reason="too_many_ihave")
-                break
-            if not self._pubsub.joined(each.topic):
-                self._pubsub.emit(
-                    trace.IGNORED, each.topic, peer=peer, reason="ihave_unknown_topic"
-                )
-                continue
-            for message_id in each.message_ids:
-                if message_id not in self._asked and not self._pubsub.knows(message_id):
-                    wanted[message_id] = None
-        if wanted:
-            self._ask(peer, list(wanted))
+            if self._pubsub.joined(each.topic):
+                wanted.update(dict.fromkeys(filter(self._lacks, each.message_ids)))
+            else:
+                self._ignore(peer, each.topic, "ihave_unknown_topic")
+        usable_ids = list(filter(usable, wanted))
+        if len(usable_ids) < len(wanted):
+            self._ignore(peer, ihave[0].topic, "bad_message_id")
+        if usable_ids:
+            self._ask(peer, usable_ids)
+
+    def _lacks(self, message_id: bytes) -> bool:
+        return message_id not in self._asked and not self._pubsub.knows(message_id)
+
+    def _ignore(self, peer: Peer, topic: str, reason: str) -> None:
+        self._pubsub.emit(trace.IGNORED, topic, peer=peer, reason=reason)
 
     def _ask(self, peer: Peer, wanted: list[bytes]) -> None:
         asked = self._ids_asked.get(peer, 0)

@@ -21,7 +21,7 @@ class Mesh:
         self._parameters = parameters
         self._candidates = candidates
         self._peers: dict[str, dict[Peer, None]] = {}
-        self.backoffs = Backoffs()
+        self.backoffs = Backoffs(slack=2 * parameters.heartbeat_interval)
 
     def topics(self) -> tuple[str, ...]:
         """The topics that have a mesh: those we listen to."""
@@ -37,7 +37,7 @@ class Mesh:
         """Begin a mesh with the peers in ``first`` (the fanout), filled up to ``D``."""
         self._peers[topic] = {}
         for peer in first[: self._parameters.D]:
-            if not self.backoffs.active(topic, peer, now):
+            if not self.backoffs.too_early(topic, peer, now):
                 self._graft(topic, peer, "join")
         self._fill(topic, "join", now)
 
@@ -61,7 +61,7 @@ class Mesh:
             and topic in self._peers
             and len(self._peers[topic]) < self._parameters.D
             and self._candidates.meshable(peer)
-            and not self.backoffs.active(topic, peer, now)
+            and not self.backoffs.too_early(topic, peer, now)
         ):
             self._graft(topic, peer, "subscribed")
 
@@ -94,10 +94,16 @@ class Mesh:
         """The peer took us out of its mesh; take it out of ours, and leave it alone for a while."""
         if prune.topic not in self._peers:
             return
-        backoff = prune.backoff or self._parameters.prune_backoff
+        backoff = prune.backoff or self._backoff_of(peer, prune.topic)
         self.backoffs.add(prune.topic, peer, backoff, now)
         if peer in self._peers[prune.topic]:
             self._remove(prune.topic, peer, "peer", "pruned")
+
+    def _backoff_of(self, peer: Peer, topic: str) -> float:
+        """How long a peer that pruned us without a number will itself keep away."""
+        if peer in self._pubsub.subscribers(topic):
+            return self._parameters.prune_backoff
+        return self._parameters.unsubscribe_backoff  # it left the topic, and said so before
 
     # ---- the heartbeat
 
@@ -119,7 +125,7 @@ class Mesh:
         allowed = [
             peer
             for peer in self._candidates.of(topic)
-            if peer not in peers and not self.backoffs.active(topic, peer, now)
+            if peer not in peers and not self.backoffs.too_early(topic, peer, now)
         ]
         wanted = max(0, min(self._parameters.D - len(peers), len(allowed)))
         for peer in self._pubsub.random.sample(allowed, wanted):

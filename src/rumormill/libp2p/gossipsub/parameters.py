@@ -49,7 +49,7 @@ class GossipsubParameters(Parameters):
     """Answer GRAFT of a topic we are not in by PRUNE, as the first specification says. Peers of
     today keep silent, because an answer would let anyone ask for any topic."""
     max_ihave_messages: int = Field(default=10, ge=1)
-    """IHAVE messages that one peer may send between two heartbeats."""
+    """RPCs with IHAVE that one peer may send between two heartbeats."""
     max_ihave_ids: int = Field(default=5000, ge=1)
     """Ids that we ask of one peer between two heartbeats, and tell one peer at once."""
     max_iwant_sends: int = Field(default=3, ge=1)

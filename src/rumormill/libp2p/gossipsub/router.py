@@ -66,6 +66,17 @@ class GossipsubRouter(Router):
         """The topic's mesh."""
         return tuple(self._mesh.peers(topic))
 
+    def sizes(self) -> dict[str, int]:
+        """How many entries the tables of mesh, fanout and gossip have."""
+        meshes = sum(len(self._mesh.peers(topic)) for topic in self._mesh.topics())
+        fanouts = sum(1 + len(self._fanout.peers(topic)) for topic in self._fanout.topics())
+        return {
+            "mesh": meshes,
+            "backoffs": len(self._mesh.backoffs),
+            "fanout": fanouts,
+            "cached": len(self._gossip.cache),
+        }
+
     def fanout(self, topic: str) -> tuple[Peer, ...]:
         """The topic's fanout."""
         return tuple(self._fanout.peers(topic))

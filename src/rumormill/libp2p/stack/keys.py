@@ -20,9 +20,10 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
     load_der_public_key,
 )
-from nacl.bindings import crypto_sign, crypto_sign_open, crypto_sign_seed_keypair
+from nacl.bindings import crypto_sign_seed_keypair
 
 from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
+from rumormill.libp2p.stack import ed25519
 from rumormill.libp2p.stack.peer_id import (
     LONGEST_PEER_ID,
     check_peer_id,
@@ -41,7 +42,7 @@ LARGEST_RSA_EXPONENT = (1 << 31) - 1
 KNOWN_KEYS = 2048
 """Keys of authors that are kept decoded, the last used ones."""
 
-SIGNATURE_SIZE = 64
+SIGNATURE_SIZE = ed25519.SIGNATURE_SIZE
 """Of Ed25519; the others vary."""
 
 _SHA256 = hashes.SHA256()
@@ -50,7 +51,7 @@ _PKCS1V15 = padding.PKCS1v15()
 _CURVES = (ec.SECP256R1, ec.SECP384R1, ec.SECP521R1)
 
 _Check: TypeAlias = Callable[[bytes, bytes], object]
-"""Takes a signature and what it should cover; raises if it does not."""
+"""Takes a signature and what it should cover; raises, or returns False, if it does not."""
 
 
 class KeyType(enum.IntEnum):
@@ -102,11 +103,10 @@ class PublicKey:
     def verify(self, signature: bytes, payload: bytes) -> bool:
         """Whether ``signature`` is this key's over ``payload``. Never raises."""
         try:
-            self._check(signature, payload)
+            return self._check(signature, payload) is not False
         except Exception:
             # The libraries have a dozen ways to say no, and a thirteenth must not end the node.
             return False
-        return True
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PublicKey):
@@ -150,14 +150,7 @@ def _decode(kind: KeyType, data: bytes) -> _Check:
 def _ed25519(data: bytes) -> _Check:
     if len(data) != 32:
         raise ValueError(f"{len(data)} bytes instead of 32")
-
-    def check(signature: bytes, payload: bytes) -> object:
-        # libsodium takes both in one piece: a shorter signature would borrow from the payload.
-        if len(signature) != SIGNATURE_SIZE:
-            raise ValueError("not a signature")
-        return crypto_sign_open(signature + payload, data)
-
-    return check
+    return functools.partial(ed25519.verify, data)
 
 
 def _secp256k1(data: bytes) -> _Check:
@@ -256,7 +249,7 @@ class PrivateKey:
 
     def sign(self, payload: bytes) -> bytes:
         """The signature over ``payload``: 64 bytes."""
-        return crypto_sign(payload, self._secret)[:SIGNATURE_SIZE]
+        return ed25519.sign(self._secret, payload)
 
     @property
     def peer_id(self) -> bytes:

@@ -1,0 +1,73 @@
+"""Parameters of a host: how many connections, how long to wait, how often to try again."""
+
+from __future__ import annotations
+
+from pydantic import Field, model_validator
+
+from rumormill.core.errors import ConfigError
+from rumormill.core.parameters import Parameters
+from rumormill.libp2p.stack.limits import ConnectionLimits
+
+
+class HostParameters(Parameters):
+    """The limits of a node; a wrong value raises :class:`ConfigError` that names the key.
+
+    >>> HostParameters(max_connections=8).dial_timeout
+    10.0
+    >>> HostParameters(dial_timeout=-1)
+    Traceback (most recent call last):
+    ...
+    rumormill.core.errors.ConfigError: dial_timeout: input should be greater than 0 (got -1)
+    """
+
+    max_connections: int = Field(default=256, ge=1)
+    """Connections in all, dialed ones included."""
+    max_connections_per_address: int = Field(default=32, ge=1)
+    """Connections that one remote address may open to us; of IPv6 the first 64 bits count."""
+    limit_loopback: bool = True
+    """Whether ``max_connections_per_address`` holds for loopback too."""
+    max_half_open: int = Field(default=64, ge=1)
+    """Connections opened to us whose handshake is not finished."""
+    max_connections_per_peer: int = Field(default=2, ge=1)
+    """Two, because two nodes that dial each other at the same moment make two."""
+
+    dial_timeout: float = Field(default=10.0, gt=0, allow_inf_nan=False)
+    """Seconds until a TCP connection must stand; the handshake has a time-out of its own."""
+    redial_first_delay: float = Field(default=0.5, gt=0, allow_inf_nan=False)
+    """Seconds before an address to be kept is dialed again; doubles with every failure."""
+    redial_longest_delay: float = Field(default=60.0, gt=0, allow_inf_nan=False)
+    """Seconds between two dials of an address at most, jitter included."""
+    redial_jitter: float = Field(default=0.5, ge=0, le=1)
+    """Part of a delay that is added at random, so that peers do not come back all at once."""
+    stable_after: float = Field(default=30.0, ge=0, allow_inf_nan=False)
+    """Seconds that a connection or stream must have lived for the delays to begin anew."""
+
+    send_high_water: int = Field(default=256 * 1024, ge=1)
+    """Bytes held back by a peer's window above which pubsub is told to wait."""
+    stall_timeout: float = Field(default=30.0, gt=0, allow_inf_nan=False)
+    """Seconds without progress, with bytes waiting, after which a peer is dropped."""
+    stream_attempts: int = Field(default=5, ge=1)
+    """How often the pubsub stream to a connected peer is tried before we do without it."""
+    stream_retry_delay: float = Field(default=0.5, gt=0, allow_inf_nan=False)
+    """Seconds before the second try; doubles with every further one."""
+
+    max_service_streams: int = Field(default=8, ge=1)
+    """Streams of identify and ping on one connection at a time."""
+    service_timeout: float = Field(default=10.0, gt=0, allow_inf_nan=False)
+    """Seconds that one exchange of identify may take."""
+    ping_idle_timeout: float = Field(default=60.0, gt=0, allow_inf_nan=False)
+    """Seconds that a ping stream may be silent: rust keeps one open and pings every 15 s."""
+
+    connection: ConnectionLimits = Field(default_factory=ConnectionLimits)
+    """Limits of each connection: handshake, streams, windows, keep-alive."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> HostParameters:
+        self._not_above("redial_first_delay", "redial_longest_delay")
+        self._not_above("max_connections_per_peer", "max_connections")
+        return self
+
+    def _not_above(self, lower: str, upper: str) -> None:
+        low, high = getattr(self, lower), getattr(self, upper)
+        if low > high:
+            raise ConfigError(lower, f"must not be above {upper} ({low} > {high})")
