@@ -1,0 +1,272 @@
+"""The commands, their options and their help; what they do is in a file of its own each.
+
+Nothing heavy is imported before a command runs: ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rumormill.cli.options import (
+    LOOPBACK,
+    Json,
+    KeyFile,
+    Listen,
+    Network,
+    NetworkName,
+    NetworkPlan,
+    Peer,
+    Setting,
+    Topic,
+    Trace,
+    parse_settings,
+)
+from rumormill.cli.sentences import UsageError
+
+GOSSIPSUB = NetworkName.gossipsub
+
+app = typer.Typer(
+    name="rumormill",
+    help="Publish and subscribe without a broker, on peer-to-peer networks.\n\n"
+    "Try it: 'rumormill demo', or 'rumormill sub weather' in one terminal and the 'pub' that it "
+    "proposes in another.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"rumormill {version('rumormill')}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def rumormill(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and end."
+        ),
+    ] = False,
+) -> None:
+    """Without a command: show what there is."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command()
+def sub(
+    topic: Topic,
+    network: Network = GOSSIPSUB,
+    listen: Listen = None,
+    peer: Peer = None,
+    count: Annotated[
+        int | None, typer.Option("--count", min=1, metavar="N", help="End after N messages.")
+    ] = None,
+    key_file: KeyFile = None,
+    setting: Setting = None,
+    trace: Trace = None,
+    json: Json = False,
+) -> int:
+    """Print the messages of a topic, until Ctrl-C.
+
+    Example: rumormill sub weather --peer /ip4/192.0.2.7/tcp/4001/p2p/12D3Koo...
+    """
+    from rumormill.cli.sub import run_sub
+
+    plan = NetworkPlan(
+        name=network.value,
+        listen=tuple(listen or (LOOPBACK,)),
+        peers=tuple(peer or ()),
+        key_file=key_file,
+        topics=(topic,),
+        settings=parse_settings(setting or ()),
+    ).checked()
+    return run_sub(plan, count, json, trace)
+
+
+@app.command()
+def pub(
+    topic: Topic,
+    network: Network = GOSSIPSUB,
+    peer: Peer = None,
+    listen: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--listen", metavar="ADDR", help="Let others connect, instead of or besides --peer."
+        ),
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="TEXT", help="Publish this text.")
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", metavar="FILE", help="Publish the bytes of this file, whole."),
+    ] = None,
+    ready: Annotated[
+        float,
+        typer.Option(
+            "--ready", min=0, metavar="SECONDS", help="Wait so long for the first subscriber."
+        ),
+    ] = 10.0,
+    key_file: KeyFile = None,
+    setting: Setting = None,
+    trace: Trace = None,
+    json: Json = False,
+) -> int:
+    """Publish a text, a file, or each line of stdin, and end when all has left.
+
+    Example: rumormill pub weather --peer /ip4/127.0.0.1/tcp/4001 --data "rain at noon"
+    """
+    from rumormill.cli.pub import PATIENCE, run_pub
+
+    if data is not None and file is not None:
+        raise UsageError("give --data or --file, not both")
+    if not peer and not listen:
+        raise UsageError(
+            "whom to publish to? Give --peer ADDR, or --listen ADDR to wait for others"
+        )
+    plan = NetworkPlan(
+        name=network.value,
+        listen=tuple(listen or ()),
+        peers=tuple(peer or ()),
+        key_file=key_file,
+        topics=(topic,),
+        settings={"close_timeout": PATIENCE, **parse_settings(setting or ())},
+    ).checked()
+    return run_pub(plan, data, file, ready, json, trace)
+
+
+@app.command()
+def node(
+    network: Annotated[
+        NetworkName | None, typer.Option("--network", help="Which network to speak.")
+    ] = None,
+    listen: Listen = None,
+    peer: Peer = None,
+    topic: Annotated[
+        list[str] | None,
+        typer.Option("--topic", metavar="T", help="Relay this topic; can be given again."),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            help="A TOML file with a [[network]] table for each network: name, listen, bootstrap, "
+            "topics, key_file, and any setting. Instead of the other options.",
+        ),
+    ] = None,
+    key_file: KeyFile = None,
+    setting: Setting = None,
+    status: Annotated[
+        float,
+        typer.Option("--status", min=0.1, metavar="SECONDS", help="Print a status line so often."),
+    ] = 10.0,
+    trace: Trace = None,
+    json: Json = False,
+) -> int:
+    """Run a lasting node that relays topics, until Ctrl-C.
+
+    Example: rumormill node --listen /ip4/0.0.0.0/tcp/4001 --topic weather --key-file node.key
+    """
+    from rumormill.cli.config import load_config
+    from rumormill.cli.node import run_node
+
+    if config is not None:
+        if network or listen or peer or topic or key_file or setting:
+            raise UsageError("--config says it all: --network, --listen, --peer, --topic, "
+                             "--key-file and --set go into the file")  # fmt: skip
+        plans = load_config(config)
+    else:
+        plan = NetworkPlan(
+            name=(network or GOSSIPSUB).value,
+            listen=tuple(listen or (LOOPBACK,)),
+            peers=tuple(peer or ()),
+            key_file=key_file,
+            topics=tuple(topic or ()),
+            settings=parse_settings(setting or ()),
+        )
+        plans = [plan.checked()]
+    return run_node(plans, status, json, trace)
+
+
+@app.command()
+def keygen(
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help="Where the new key goes, mode 0600.")
+    ],
+    network: Network = GOSSIPSUB,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite the file if there is one.")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Make an identity for a node, and print its id.
+
+    Example: rumormill keygen --out node.key
+    """
+    from rumormill.cli.keys import run_keygen
+
+    return run_keygen(out, force, json)
+
+
+@app.command(name="id")
+def show_id(
+    what: Annotated[
+        str, typer.Argument(metavar="FILE|ADDR", help="A key file, or the address of a node.")
+    ],
+    json: Json = False,
+) -> int:
+    """Print who a key file is, or what an address says.
+
+    Example: rumormill id node.key
+    """
+    from rumormill.cli.keys import run_id
+
+    return run_id(what, json)
+
+
+@app.command()
+def demo(
+    nodes: Annotated[
+        int, typer.Option("--nodes", min=3, max=50, metavar="N", help="Processes to start.")
+    ] = 10,
+    messages: Annotated[
+        int | None,
+        typer.Option("--messages", min=10, metavar="N", help="Messages to publish in all."),
+    ] = None,
+    rate: Annotated[
+        float, typer.Option("--rate", min=0.1, max=1000, metavar="R", help="Messages a second.")
+    ] = 20.0,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--seconds", min=1, metavar="S", help="Publish so long (25 by default)."),
+    ] = None,
+    network: Network = GOSSIPSUB,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="Who connects to whom, who is killed.")
+    ] = 1,
+    json: Json = False,
+) -> int:
+    """Watch it work: nodes on this machine form a mesh, publish, lose one of them and get it back.
+
+    Every node is a process of its own. One is killed with SIGKILL and comes back with the same key
+    and port. The table at the end is made of what the processes reported.
+
+    Example: rumormill demo --nodes 6 --seconds 10
+    """
+    from rumormill.cli.demo import run_demo
+    from rumormill.cli.demo.plan import plan_demo
+
+    plan = plan_demo(network.value, nodes, messages, rate, seconds, seed)
+    return run_demo(plan, json)

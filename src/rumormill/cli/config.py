@@ -1,0 +1,82 @@
+"""``node.toml``: one ``[[network]]`` table for each network of a node.
+
+    [[network]]
+    name = "gossipsub"
+    listen = ["/ip4/0.0.0.0/tcp/4001"]
+    bootstrap = ["/ip4/192.0.2.7/tcp/4001/p2p/12D3Koo..."]
+    key_file = "node.key"             # relative to this file; made if there is none
+    topics = ["weather"]
+    D = 8
+
+Every key but the first five is a setting of the network.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rumormill.cli.options import LOOPBACK, NetworkName, NetworkPlan
+from rumormill.cli.sentences import UsageError
+
+OWN_KEYS = ("name", "listen", "bootstrap", "topics", "key_file")
+
+
+def load_config(path: Path) -> list[NetworkPlan]:
+    """The networks that a configuration file asks for."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is no TOML: {error}") from error
+    try:
+        return read_config(tables, path.parent)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
+def read_config(tables: Mapping[str, Any], folder: Path) -> list[NetworkPlan]:
+    """The same, of what is already parsed; paths are relative to ``folder``.
+
+    >>> read_config({"network": [{"name": "floodsub", "topics": ["weather"]}]}, Path("."))[0].topics
+    ('weather',)
+    """
+    for key in tables:
+        if key != "network":
+            raise UsageError(f"{key}: there is no such key; networks are [[network]] tables")
+    networks = tables.get("network", [])
+    if not isinstance(networks, list) or not all(isinstance(table, dict) for table in networks):
+        raise UsageError("network: write [[network]], with two brackets, above each network")
+    if not networks:
+        raise UsageError("there is no [[network]] table in it")
+    return [_plan(table, folder) for table in networks]
+
+
+def _plan(table: Mapping[str, Any], folder: Path) -> NetworkPlan:
+    key_file = table.get("key_file")
+    if key_file is not None and not isinstance(key_file, str):
+        raise UsageError(f"key_file: must be the path of a file, not {key_file!r}")
+    return NetworkPlan(
+        name=_network_name(table.get("name")),
+        listen=_texts(table, "listen", (LOOPBACK,)),
+        bootstrap=_texts(table, "bootstrap"),
+        key_file=None if key_file is None else folder / key_file,
+        topics=_texts(table, "topics"),
+        settings={key: value for key, value in table.items() if key not in OWN_KEYS},
+    ).checked("listen", "bootstrap")
+
+
+def _network_name(name: Any) -> str:
+    known = [network.value for network in NetworkName]
+    if name not in known:
+        raise UsageError(f"name: must be one of {', '.join(known)}, not {name!r}")
+    return str(name)
+
+
+def _texts(table: Mapping[str, Any], key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+    value = table.get(key, default)
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list | tuple) or not all(isinstance(item, str) for item in values):
+        raise UsageError(f"{key}: must be a list of texts, not {value!r}")
+    return tuple(values)

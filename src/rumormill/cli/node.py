@@ -1,0 +1,92 @@
+"""``rumormill node``: a lasting node that relays topics, on one network or several."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import rumormill
+from rumormill.cli.options import NetworkPlan
+from rumormill.cli.output import warn
+from rumormill.cli.render import Status, TopicStatus
+from rumormill.cli.session import Session, run_session
+
+
+def run_node(
+    plans: Sequence[NetworkPlan], interval: float, as_json: bool, trace: Path | None
+) -> int:
+    """Run until a signal comes."""
+
+    async def work(session: Session) -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            members = [await start_member(session, stack, plan) for plan in plans]
+            for member in members:
+                await session.show_ready(member.network, member.plan.name)
+                if not as_json:
+                    say_where(member)
+            await show_status(session, members, interval)
+
+    run_session(work, as_json=as_json, trace=trace)
+    return 0
+
+
+class Member:
+    """One network of the node, and how many messages came on each of its topics."""
+
+    def __init__(self, plan: NetworkPlan, network: rumormill.Network) -> None:
+        self.plan = plan
+        self.network = network
+        self._messages: Counter[str] = Counter()
+
+    async def relay(self, topic: str, messages: rumormill.Subscription) -> None:
+        """Take part in a topic: being subscribed is what makes the network pass it on."""
+        async for _ in messages:
+            self._messages[topic] += 1
+
+    def status(self) -> Status:
+        """How things stand."""
+        network = self.network
+        topics = {
+            topic: TopicStatus(
+                subscribers=len(network.subscribers(topic)),
+                mesh=len(network.mesh(topic)),
+                messages=self._messages[topic],
+            )
+            for topic in self.plan.topics
+        }
+        return Status(
+            self.plan.name, network.id, len(network.peers), topics, dict(network.counters)
+        )
+
+
+async def start_member(
+    session: Session, stack: contextlib.AsyncExitStack, plan: NetworkPlan
+) -> Member:
+    """Open one network and subscribe to its topics, until the stack is closed."""
+    network = await stack.enter_async_context(session.open(plan))
+    member = Member(plan, network)
+    for topic in plan.topics:
+        messages = await stack.enter_async_context(
+            network.subscribe(topic, when_full="drop_oldest")
+        )
+        task = asyncio.create_task(member.relay(topic, messages))
+        stack.callback(task.cancel)
+    return member
+
+
+async def show_status(session: Session, members: Sequence[Member], interval: float) -> None:
+    """Print a line for each network, again and again."""
+    while True:
+        for member in members:
+            await session.show(session.renderer.status(member.status()))
+        await asyncio.sleep(interval)
+
+
+def say_where(member: Member) -> None:
+    """For people, on stderr: who we are and where we can be reached."""
+    warn(f"{member.plan.name} node {member.network.id} is up; Ctrl-C ends.")
+    for address in member.network.addresses:
+        warn(f"listening on {address}")

@@ -1,0 +1,139 @@
+"""What several commands take: networks, addresses, settings, and how each is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rumormill.cli.sentences import UsageError
+from rumormill.core.errors import LocalProtocolError
+from rumormill.core.topic import check_topic
+
+LOOPBACK = "/ip4/127.0.0.1/tcp/0"
+"""Where a node listens that was not told: any free port, reachable from this machine only."""
+
+NOT_SETTINGS = {
+    "network": "--network",
+    "listen": "--listen",
+    "bootstrap": "--peer",
+    "peer": "--peer",
+    "key_file": "--key-file",
+    "topics": "--topic",
+}
+
+
+class NetworkName(StrEnum):
+    """The networks that there are."""
+
+    gossipsub = "gossipsub"
+    floodsub = "floodsub"
+
+
+@dataclass(frozen=True)
+class NetworkPlan:
+    """One network to open: what the options, or one table of a configuration file, say."""
+
+    name: str
+    listen: tuple[str, ...] = ()
+    peers: tuple[str, ...] = ()
+    """Must be there at the start, one of them at least."""
+    bootstrap: tuple[str, ...] = ()
+    """Are dialed again and again until they are there."""
+    key_file: Path | None = None
+    topics: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def checked(self, listen: str = "--listen", peers: str = "--peer") -> NetworkPlan:
+        """The plan itself, if its addresses and topics can be ones; errors name the keys given."""
+        check_addresses(listen, self.listen)
+        check_addresses(peers, (*self.peers, *self.bootstrap))
+        for topic in self.topics:
+            usable_topic(topic)
+        return self
+
+
+def usable_topic(topic: str) -> str:
+    """``topic``, or :class:`UsageError` if nothing can be called that."""
+    try:
+        return check_topic(topic)
+    except LocalProtocolError as error:
+        raise UsageError(str(error)) from error
+
+
+def check_addresses(option: str, addresses: Iterable[str]) -> None:
+    """Raise :class:`UsageError` for the first address that is none."""
+    from rumormill.libp2p.stack.multiaddr import Multiaddr
+
+    for address in addresses:
+        try:
+            Multiaddr.parse(address)
+        except LocalProtocolError as error:
+            raise UsageError(f"{option} {error}") from error
+
+
+def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:
+    """``key=value`` pairs as a mapping; the network turns each text into what its key wants.
+
+    >>> parse_settings(["D=8", "message_id=sha256"])
+    {'D': '8', 'message_id': 'sha256'}
+    """
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        key = key.strip()
+        if not equals or not key:
+            raise UsageError(f"--set takes key=value, not {pair!r}")
+        if key in NOT_SETTINGS:
+            raise UsageError(f"--set cannot set {key}: {NOT_SETTINGS[key]} does")
+        if key in settings:
+            raise UsageError(f"--set gives {key} twice")
+        settings[key] = value.strip()
+    return settings
+
+
+Topic = Annotated[str, typer.Argument(metavar="TOPIC", help="Name of the topic.")]
+Network = Annotated[NetworkName, typer.Option("--network", help="Which network to speak.")]
+Listen = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--listen",
+        metavar="ADDR",
+        help=f"Listen here, as in /ip4/0.0.0.0/tcp/4001; can be given again. "
+        f"Without it: {LOOPBACK}, any free port on this machine.",
+    ),
+]
+Peer = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--peer",
+        metavar="ADDR",
+        help="Connect to this node, as in /ip4/192.0.2.7/tcp/4001/p2p/12D3Koo...; "
+        "can be given again.",
+    ),
+]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--key-file",
+        metavar="FILE",
+        help="The node's identity, as 'rumormill keygen' makes it. Without it: a new one.",
+    ),
+]
+Setting = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Any setting of the network, as in D=8; can be given again.",
+    ),
+]
+Trace = Annotated[
+    Path | None,
+    typer.Option("--trace", metavar="FILE", help="Write every trace event, one JSON line each."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]

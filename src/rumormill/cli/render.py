@@ -1,0 +1,186 @@
+"""What the commands print, as text: for programs (JSON lines) and for people."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from rich.console import Console
+from rich.text import Text
+
+from rumormill.cli.sentences import printable
+from rumormill.core.message import Message
+from rumormill.core.receipt import Receipt
+
+LONGEST_SHOWN = 2000
+"""Characters of a message that a person gets to see; ``--json`` has all."""
+
+
+class TopicStatus(NamedTuple):
+    """How a node stands on one topic."""
+
+    subscribers: int
+    mesh: int
+    messages: int
+
+
+class Status(NamedTuple):
+    """How a node stands on one network."""
+
+    network: str
+    id: str
+    peers: int
+    topics: Mapping[str, TopicStatus]
+    counters: Mapping[str, int]
+
+
+class Renderer(Protocol):
+    """Turns what happened into a line; an empty one is not printed."""
+
+    def ready(self, network: str, id: str, addresses: Sequence[str]) -> str:
+        """The node is up."""
+        ...
+
+    def message(self, message: Message) -> str:
+        """A message arrived."""
+        ...
+
+    def published(self, receipt: Receipt) -> str:
+        """A message left."""
+        ...
+
+    def status(self, status: Status) -> str:
+        """How the node stands."""
+        ...
+
+
+class JsonRenderer:
+    """One JSON object a line."""
+
+    def ready(self, network: str, id: str, addresses: Sequence[str]) -> str:
+        """The first line of every command that opens a network."""
+        return json_line("ready", {"addresses": list(addresses), "id": id, "network": network})
+
+    def message(self, message: Message) -> str:
+        """``topic``, ``data`` or ``data_base64``, ``sender``, ``id``, ``received_at``, ..."""
+        return json_line("message", message.to_json())
+
+    def published(self, receipt: Receipt) -> str:
+        """``id``, ``topic``, and the peers ``reached``, ``queued`` and ``dropped``."""
+        return json_line("published", receipt.to_json())
+
+    def status(self, status: Status) -> str:
+        """Numbers per topic, and every counter of the node."""
+        topics = {topic: standing._asdict() for topic, standing in status.topics.items()}
+        return json_line("status", {**status._asdict(), "topics": topics})
+
+
+class HumanRenderer:
+    """Lines for people: in colour and with short names on a terminal, plain and whole in a pipe."""
+
+    def __init__(self, terminal: bool) -> None:
+        self._terminal = terminal
+        self._console = Console(
+            file=io.StringIO(), force_terminal=terminal, no_color=None if terminal else True
+        )
+
+    def ready(self, network: str, id: str, addresses: Sequence[str]) -> str:
+        """Nothing: stdout is for messages, the commands say this on stderr."""
+        return ""
+
+    def message(self, message: Message) -> str:
+        """``time sender data``."""
+        clock = time.strftime("%H:%M:%S", time.localtime(message.received_at))
+        return self._line(
+            (clock, "dim"),
+            (self._name(message.sender or "unsigned"), "cyan"),
+            (shown(message.data), ""),
+        )
+
+    def published(self, receipt: Receipt) -> str:
+        """Whom it went to, and whom not."""
+        text = f"sent to {plural(len(receipt.peers), 'peer')}" if receipt else "sent to nobody"
+        losses = [f"{self._name(peer)}: {reason}" for peer, reason in receipt.dropped.items()]
+        problem = f"not to {', '.join(losses)}" if losses else ""
+        return self._line((receipt.id.hex()[-16:], "dim"), (text, ""), (problem, "red"))
+
+    def status(self, status: Status) -> str:
+        """One line: peers, and each topic's numbers."""
+        clock = time.strftime("%H:%M:%S")
+        topics = "  ".join(
+            f"{printable(topic)}: {plural(standing.messages, 'message')}, "
+            f"{plural(standing.subscribers, 'subscriber')}, {standing.mesh} in the mesh"
+            for topic, standing in status.topics.items()
+        )
+        return self._line(
+            (clock, "dim"), (status.network, "cyan"), (plural(status.peers, "peer"), ""),
+            (topics, ""),
+        )  # fmt: skip
+
+    def _name(self, peer: str) -> str:
+        return short(peer) if self._terminal else peer
+
+    def _line(self, *parts: tuple[str, str]) -> str:
+        if not self._terminal:
+            return "  ".join(text for text, _ in parts if text)
+        line = Text("  ").join(Text(text, style) for text, style in parts if text)
+        with self._console.capture() as capture:
+            self._console.print(line, soft_wrap=True, end="")
+        return capture.get()
+
+
+def renderer_for(as_json: bool, terminal: bool) -> Renderer:
+    """The renderer for the way we were called."""
+    return JsonRenderer() if as_json else HumanRenderer(terminal)
+
+
+def json_line(event: str, fields: Mapping[str, Any]) -> str:
+    """One line of JSON; text stays readable unless it holds what a terminal would obey.
+
+    >>> json_line("message", {"data": "Zürich"})
+    '{"event":"message","data":"Zürich"}'
+    >>> json_line("message", {"data": "Zürich \\x9b"})
+    '{"event":"message","data":"Z\\\\u00fcrich \\\\u009b"}'
+    """
+    row = {"event": event, **fields}
+    line = json.dumps(row, separators=(",", ":"), ensure_ascii=False)
+    return line if line.isprintable() else json.dumps(row, separators=(",", ":"))
+
+
+def shown(data: bytes) -> str:
+    """Data for a person's eyes.
+
+    >>> shown(b"rain at noon"), shown(b"\\xff\\x00")
+    ('rain at noon', '2 bytes: ff00')
+    """
+    head = data[: 4 * LONGEST_SHOWN]
+    try:  # incremental: a character cut in two at the end of the head is no reason to show bytes
+        text = codecs.getincrementaldecoder("utf-8")().decode(head, final=len(head) == len(data))
+    except UnicodeDecodeError:
+        text, whole = data[:LONGEST_SHOWN].hex(), len(data) <= LONGEST_SHOWN
+        return f"{plural(len(data), 'byte')}: {text}{'' if whole else '...'}"
+    if len(text) <= LONGEST_SHOWN and len(head) == len(data):
+        return printable(text)
+    return f"{printable(text[:LONGEST_SHOWN])}... ({len(data)} bytes)"
+
+
+def short(peer: str) -> str:
+    """A peer id that fits on a line: the ends differ, the beginnings do not.
+
+    >>> short("12D3KooWD3eckifWpRn9wQpMG9R9hX3sD158z7EqHWmweQAJU5SA")
+    '12D3..QAJU5SA'
+    """
+    return peer if len(peer) <= 16 else f"{peer[:4]}..{peer[-7:]}"
+
+
+def plural(count: int, noun: str) -> str:
+    """A number and its noun.
+
+    >>> plural(1, "peer"), plural(2, "peer")
+    ('1 peer', '2 peers')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,53 @@
+"""``rumormill sub``: print the messages of a topic."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import rumormill
+from rumormill.cli.options import NetworkPlan
+from rumormill.cli.output import warn
+from rumormill.cli.session import Session, run_session
+
+
+def run_sub(plan: NetworkPlan, count: int | None, as_json: bool, trace: Path | None) -> int:
+    """Print messages until there were ``count``, or a signal comes."""
+
+    async def work(session: Session) -> None:
+        await print_messages(session, plan, count, explain=not as_json)
+
+    run_session(work, as_json=as_json, trace=trace)
+    return 0
+
+
+async def print_messages(
+    session: Session, plan: NetworkPlan, count: int | None, explain: bool
+) -> None:
+    """Open the network, subscribe, and print what comes."""
+    (topic,) = plan.topics
+    async with session.open(plan) as network, network.subscribe(topic) as messages:
+        await session.show_ready(network, plan.name)
+        if explain:
+            say_how_to_publish(network, plan)
+        left = count
+        async for message in messages:
+            await session.show(session.renderer.message(message))
+            if left is not None:
+                left -= 1
+                if not left:
+                    break
+
+
+def say_how_to_publish(network: rumormill.Network, plan: NetworkPlan) -> None:
+    """What a person wants to know next; on stderr, because stdout is for messages."""
+    topic = shlex.quote(plan.topics[0])
+    warn(f"waiting for messages on {topic} as {network.id}; Ctrl-C ends.")
+    if network.addresses and sys.stderr.isatty():
+        kind = "" if plan.name == "gossipsub" else f" --network {plan.name}"
+        print(
+            f"From another terminal:\n"
+            f"  rumormill pub {topic}{kind} --peer {network.addresses[0]} --data hello",
+            file=sys.stderr,
+        )

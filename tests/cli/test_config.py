@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rumormill.cli.config import load_config, read_config
+from rumormill.cli.options import LOOPBACK
+from rumormill.cli.sentences import UsageError
+
+FULL = """
+[[network]]
+name = "gossipsub"
+listen = "/ip4/127.0.0.1/tcp/4001"
+bootstrap = ["/ip4/127.0.0.1/tcp/4002"]
+key_file = "node.key"
+topics = ["weather", "news"]
+D = 8
+heartbeat_interval = 0.7
+
+[[network]]
+name = "floodsub"
+"""
+
+
+def test_a_table_becomes_a_plan_and_other_keys_are_settings(tmp_path: Path) -> None:
+    path = tmp_path / "node.toml"
+    path.write_text(FULL)
+    first, second = load_config(path)
+    assert first.name == "gossipsub"
+    assert first.listen == ("/ip4/127.0.0.1/tcp/4001",)
+    assert first.bootstrap == ("/ip4/127.0.0.1/tcp/4002",)
+    assert first.key_file == tmp_path / "node.key"
+    assert first.topics == ("weather", "news")
+    assert first.settings == {"D": 8, "heartbeat_interval": 0.7}
+    assert (second.name, second.listen, second.topics) == ("floodsub", (LOOPBACK,), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("network = [", "no TOML"),
+        ("", r"no \[\[network\]\] table"),
+        ("[network]\nname = 'gossipsub'", "two brackets"),
+        ("[[networks]]", "networks: there is no such key"),
+        ("[[network]]", "name: must be one of gossipsub, floodsub, not None"),
+        ("[[network]]\nname = 'gossip'", "name: must be one of"),
+        ("[[network]]\nname = 'floodsub'\nlisten = 4001", "listen: must be a list of texts"),
+        ("[[network]]\nname = 'floodsub'\nlisten = 'here'", "listen .*here"),
+        ("[[network]]\nname = 'floodsub'\nbootstrap = ['there']", "bootstrap .*there"),
+        ("[[network]]\nname = 'floodsub'\ntopics = ['']", "not empty"),
+        ("[[network]]\nname = 'floodsub'\nkey_file = 1", "key_file: must be the path"),
+    ],
+)
+def test_a_wrong_file_is_told_in_a_sentence_with_its_name_and_key(
+    tmp_path: Path, text: str, problem: str
+) -> None:
+    path = tmp_path / "node.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=f"node.toml.*{problem}"):
+        load_config(path)
+
+
+def test_an_absolute_key_file_stays_where_it_is() -> None:
+    (plan,) = read_config({"network": [{"name": "floodsub", "key_file": "/a.key"}]}, Path("/etc"))
+    assert plan.key_file == Path("/a.key")
