@@ -32,6 +32,8 @@ def encode_varint(value: int) -> bytes:
     """
     if value < 0x80:
         return bytes((value,))
+    if value < 0x4000:  # the length of most messages
+        return bytes((value & 0x7F | 0x80, value >> 7))
     out = bytearray()
     while value >= 0x80:
         out.append(value & 0x7F | 0x80)
@@ -105,7 +107,11 @@ def bytes_field(number: int, value: bytes) -> bytes:
     >>> bytes_field(2, b"abc").hex()
     '1203616263'
     """
-    return encode_varint(number << 3 | LENGTH_DELIMITED) + encode_varint(len(value)) + value
+    tag = _BYTES_TAGS[number] if number < 16 else encode_varint(number << 3 | LENGTH_DELIMITED)
+    return tag + encode_varint(len(value)) + value
+
+
+_BYTES_TAGS = tuple(bytes((number << 3 | LENGTH_DELIMITED,)) for number in range(16))
 
 
 def varint_field(number: int, value: int) -> bytes:

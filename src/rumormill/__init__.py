@@ -1,0 +1,108 @@
+"""Peer-to-peer publish/subscribe: one API over several families of networks.
+
+import rumormill
+
+async with rumormill.open("gossipsub", listen="/ip4/0.0.0.0/tcp/4001") as network:
+    async with network.subscribe("weather") as messages:
+        await network.publish("weather", b"rain at noon")
+        async for message in messages:
+            print(message.sender, message.data)
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rumormill.core.errors import (
+        ClosedError,
+        ConfigError,
+        ConnectError,
+        LocalProtocolError,
+        MessageTooLargeError,
+        NotReadyError,
+        RejectedError,
+        RemoteProtocolError,
+        RumormillError,
+    )
+    from rumormill.core.message import Message
+    from rumormill.core.receipt import Receipt
+    from rumormill.core.topic import Capabilities
+    from rumormill.core.trace import TraceEvent
+    from rumormill.live.libp2p import Libp2pNetwork
+    from rumormill.live.network import Network
+    from rumormill.live.open import open, run
+    from rumormill.live.settings import known_keys
+    from rumormill.live.subscription import Subscription
+    from rumormill.live.topic import Topic
+    from rumormill.live.validation import Accept, Ignore, Reject, Validation
+
+__all__ = [
+    "Accept",
+    "Capabilities",
+    "ClosedError",
+    "ConfigError",
+    "ConnectError",
+    "Ignore",
+    "Libp2pNetwork",
+    "LocalProtocolError",
+    "Message",
+    "MessageTooLargeError",
+    "Network",
+    "NotReadyError",
+    "Receipt",
+    "Reject",
+    "RejectedError",
+    "RemoteProtocolError",
+    "RumormillError",
+    "Subscription",
+    "Topic",
+    "TraceEvent",
+    "Validation",
+    "known_keys",
+    "open",
+    "run",
+]
+
+_HOMES = {
+    "ClosedError": "core.errors",
+    "ConfigError": "core.errors",
+    "ConnectError": "core.errors",
+    "LocalProtocolError": "core.errors",
+    "MessageTooLargeError": "core.errors",
+    "NotReadyError": "core.errors",
+    "RejectedError": "core.errors",
+    "RemoteProtocolError": "core.errors",
+    "RumormillError": "core.errors",
+    "Message": "core.message",
+    "Receipt": "core.receipt",
+    "Capabilities": "core.topic",
+    "TraceEvent": "core.trace",
+    "Libp2pNetwork": "live.libp2p",
+    "Network": "live.network",
+    "open": "live.open",
+    "run": "live.open",
+    "known_keys": "live.settings",
+    "Subscription": "live.subscription",
+    "Topic": "live.topic",
+    "Accept": "live.validation",
+    "Ignore": "live.validation",
+    "Reject": "live.validation",
+    "Validation": "live.validation",
+}
+"""Where each public name lives. It is imported at first use: whoever needs one machine, or the
+command line's help, need not wait for sockets and cryptography."""
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'rumormill' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"rumormill.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

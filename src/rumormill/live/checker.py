@@ -1,0 +1,226 @@
+"""Carries out ``Check``: is the signature right, and what do the validators say?
+
+Signatures are what a message costs. The checks of one turn of the loop are taken together: a few
+are done on the spot; from :data:`GROUP_FROM` on, worker threads help. The loop's own thread works
+along instead of waiting: the crypto library releases the interpreter's lock, but a thread that
+only waits for a busy interpreter gets it every five milliseconds, and verifies nothing. Measured
+with 20 us of other work per message: 109 us inline, 94 us handed over, 62 us shared.
+
+Answers are fed in the order of the checks and all at once, except where an ``async`` validator
+takes its time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from rumormill.core.machine import Check, Checked, Verdict
+from rumormill.core.message import Message
+from rumormill.live.validation import ACCEPTED, Opinion, Validators, gravest
+
+GROUP_FROM = 16
+"""Checks in one turn from which on it pays to share them with a thread."""
+
+SHARE = 4
+"""Checks that a thread takes at a time."""
+
+LARGEST_BATCH = 256
+"""Checks done before the loop gets its turn again: about ten milliseconds."""
+
+MOST_HELPERS = 3
+
+FORGED = Opinion(Verdict.FORGED, "bad_signature")
+
+
+class Subject(NamedTuple):
+    """How the checker deals with the family's form of a message."""
+
+    genuine: Callable[[Any], bool]
+    """Whether it is by its author; called in any thread."""
+    messages: Callable[[Any], Iterable[Message]]
+    """The message as validators see it, once per topic that has one."""
+
+
+class Checker:
+    """Checks the messages of one network."""
+
+    def __init__(
+        self,
+        feed_all: Callable[[list[Checked]], None],
+        subject: Subject,
+        validators: Validators,
+        helpers: int | None = None,
+    ) -> None:
+        self._feed_all = feed_all
+        self._subject = subject
+        self._validators = validators
+        spare = (os.cpu_count() or 1) - 1 if helpers is None else helpers
+        self._helpers = min(spare, MOST_HELPERS)
+        self._pool: ThreadPoolExecutor | None = None
+        self._queue: deque[Check] = deque()
+        self._batch: _Batch | None = None
+        self._answers: list[Checked] = []
+        self._scheduled = False
+        self._flushing = False
+        self._closed = False
+
+    @property
+    def pending(self) -> int:
+        """Checks whose signature was not looked at yet."""
+        return len(self._queue) + (0 if self._batch is None else len(self._batch.checks))
+
+    def check(self, effect: Check) -> None:
+        """Take a check; it is done at the end of this turn of the loop, with all others."""
+        self._queue.append(effect)
+        if not self._scheduled and self._batch is None and not self._closed:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._turn)
+
+    def _turn(self) -> None:
+        self._scheduled = False
+        queue = self._queue
+        if self._batch is not None or not queue or self._closed:
+            return
+        size = min(len(queue), LARGEST_BATCH)
+        checks = [queue.popleft() for _ in range(size)]
+        self._batch = batch = _Batch(checks, self._subject.genuine)
+        if size >= GROUP_FROM and self._helpers:
+            self._share(batch)
+        else:
+            batch.work()
+            self._finish()
+
+    def _share(self, batch: _Batch) -> None:
+        """Do the batch with the helpers, and come back when the last of them is done."""
+        pool = self._pool
+        if pool is None:
+            pool = self._pool = ThreadPoolExecutor(self._helpers, "rumormill-check")
+        futures = [pool.submit(batch.work) for _ in range(self._helpers)]
+        batch.work()
+        # What did not begin by now has nothing left to do.
+        running = [future for future in futures if not future.cancel() and not future.done()]
+        if not running:
+            self._finish()
+            return
+        batch.running = len(running)
+        loop = asyncio.get_running_loop()
+
+        def done(_: Future[None]) -> None:
+            loop.call_soon_threadsafe(self._helper_done)
+
+        for future in running:
+            future.add_done_callback(done)
+
+    def _helper_done(self) -> None:
+        if self._batch is not None:
+            self._batch.running -= 1
+            if self._batch.running == 0:
+                self._finish()
+
+    def _finish(self) -> None:
+        """The signatures of the batch are looked at: on to the validators and the answers."""
+        batch, self._batch = self._batch, None
+        if batch is None or self._closed:
+            return
+        if self._queue and not self._scheduled:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._turn)
+        answers = [
+            answer
+            for check, genuine in zip(batch.checks, batch.genuine, strict=True)
+            if (answer := self._answer(check, genuine)) is not None
+        ]
+        self._feed_all(answers)
+
+    # ---- validators
+
+    def _answer(self, check: Check, genuine: bool) -> Checked | None:
+        """What to tell the machine; None if a validator needs time."""
+        if not genuine:
+            return Checked(check.token, *FORGED)
+        if not self._validators:
+            return Checked(check.token, Verdict.ACCEPT)
+        opinions: list[Opinion] = []
+        tasks: list[asyncio.Task[Opinion]] = []
+        for message in self._subject.messages(check.subject):
+            opinion = self._validators.judge(message)
+            if isinstance(opinion, Opinion):
+                opinions.append(opinion)
+            else:
+                tasks.append(opinion)
+        if not tasks:
+            return Checked(check.token, *(gravest(opinions) if opinions else ACCEPTED))
+        if len(tasks) == 1 and not opinions:
+            tasks[0].add_done_callback(lambda task: self._later(check.token, [task], []))
+            return None
+        remaining = len(tasks)
+
+        def one_done(_: asyncio.Task[Opinion]) -> None:
+            nonlocal remaining
+            remaining -= 1
+            if remaining == 0:
+                self._later(check.token, tasks, opinions)
+
+        for task in tasks:
+            task.add_done_callback(one_done)
+        return None
+
+    def _later(
+        self, token: int, tasks: list[asyncio.Task[Opinion]], opinions: list[Opinion]
+    ) -> None:
+        """An answer that took time; all of one turn are fed together."""
+        if self._closed or any(task.cancelled() for task in tasks):
+            return
+        opinions = opinions + [task.result() for task in tasks]
+        self._answers.append(Checked(token, *gravest(opinions)))
+        if not self._flushing:
+            self._flushing = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flushing = False
+        answers, self._answers = self._answers, []
+        if answers and not self._closed:
+            self._feed_all(answers)
+
+    def close(self) -> None:
+        """Stop; checks that are under way get no answer."""
+        self._closed = True
+        self._queue.clear()
+        if self._batch is not None:
+            self._batch.stop()
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+class _Batch:
+    """Checks that several threads do together, each taking the next few that nobody took."""
+
+    __slots__ = ("_genuine", "_shares", "checks", "genuine", "running")
+
+    def __init__(self, checks: list[Check], genuine: Callable[[Any], bool]) -> None:
+        self.checks = checks
+        self.genuine = [False] * len(checks)
+        self.running = 0
+        self._genuine = genuine
+        self._shares = deque(range(0, len(checks), SHARE))
+
+    def stop(self) -> None:
+        """Begin no further share."""
+        self._shares.clear()
+
+    def work(self) -> None:
+        """Do shares until none is left."""
+        shares, checks, results, genuine = self._shares, self.checks, self.genuine, self._genuine
+        while True:
+            try:
+                start = shares.popleft()
+            except IndexError:
+                return
+            for index in range(start, min(start + SHARE, len(checks))):
+                results[index] = genuine(checks[index].subject)

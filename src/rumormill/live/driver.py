@@ -1,0 +1,198 @@
+"""One driver for every machine: feeds it inputs, carries out its effects, keeps its timer.
+
+The way of a message is straight: a transport calls :meth:`Driver.feed`, the machine returns
+effects, and each is handed to the handler of its type, in a plain loop. Inputs that come up while
+effects are being carried out (a check answered at once, a socket that became full) wait in a
+queue until the effects of the first input are done, so a machine sees them in order.
+
+    driver = Driver(machine)
+    driver.on({Deliver: on_deliver, **tcp.handlers})
+    driver.start()
+    driver.feed(Subscribe("weather"))
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from rumormill.core.machine import Effect, Input, Machine
+from rumormill.core.trace import TraceEvent
+
+Handler = Callable[[Any], None]
+TraceListener = Callable[[TraceEvent], object]
+
+SHORTEST_TIMER = 0.001
+"""Seconds. Event loops count in milliseconds; a shorter timer would fire early, again and again."""
+
+log = logging.getLogger("rumormill")
+
+
+class Driver:
+    """Runs one machine on the current event loop."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._handlers: dict[type, Handler] = {TraceEvent: self.trace}
+        # The wall clock is asked once; from then on the machine's time cannot jump.
+        self._offset = time.time() - time.monotonic()
+        self._inbox: deque[Input] = deque()
+        self._busy = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._timer: asyncio.Handle | None = None
+        self._timer_at = float("inf")
+        self._listeners: tuple[TraceListener, ...] = ()
+        self._counters: Counter[str] = Counter()
+        self.counters: Mapping[str, int] = MappingProxyType(self._counters)
+        """How often each event happened: ``event``, and ``event.reason`` where it has one."""
+
+    def on(self, handlers: Mapping[type, Handler]) -> None:
+        """Say who carries out which type of effect."""
+        self._handlers.update(handlers)
+
+    def now(self) -> float:
+        """The machine's time: seconds since the epoch, without jumps."""
+        return time.monotonic() + self._offset
+
+    def start(self) -> None:
+        """Begin to keep the machine's timer; call it on the loop that will run the machine."""
+        self._loop = asyncio.get_running_loop()
+        self._arm()
+
+    def stop(self) -> None:
+        """Keep the timer no longer, and let go of the handlers; inputs are ignored from now on."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, self._timer_at = None, float("inf")
+        self._loop = None
+        self._inbox.clear()
+
+    # ---- inputs
+
+    def feed(self, input: Input) -> None:
+        """Give the machine one input and carry out what follows."""
+        if self._busy:
+            self._inbox.append(input)
+            return
+        if self._loop is None:
+            return
+        self._busy = True
+        try:
+            self._carry_out(self._machine.handle(input, time.monotonic() + self._offset))
+        finally:
+            self._busy = False
+            self._arm()
+
+    def feed_all(self, inputs: Iterable[Input]) -> None:
+        """Give the machine several inputs, and look at its timer only once."""
+        if self._busy:
+            self._inbox.extend(inputs)
+            return
+        if self._loop is None:
+            return
+        self._inbox.extend(inputs)
+        self._busy = True
+        try:
+            self._carry_out([])
+        finally:
+            self._busy = False
+            self._arm()
+
+    def wake(self) -> None:
+        """Let the machine do what is due, and what was put off to the end of the turn."""
+        if self._busy or self._loop is None:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, self._timer_at = None, float("inf")
+        self._busy = True
+        try:
+            self._carry_out(self._machine.wake(time.monotonic() + self._offset))
+        finally:
+            self._busy = False
+            self._arm()
+
+    def _carry_out(self, effects: list[Effect]) -> None:
+        handlers, inbox = self._handlers, self._inbox
+        while True:
+            for effect in effects:
+                handler = handlers.get(type(effect))
+                if handler is None:
+                    self._unknown(effect)
+                else:
+                    handler(effect)
+            if not inbox:
+                return
+            effects = self._machine.handle(inbox.popleft(), time.monotonic() + self._offset)
+
+    def _unknown(self, effect: Effect) -> None:
+        name = type(effect).__name__
+        self._counters[f"unhandled.{name}"] += 1
+        if self._counters[f"unhandled.{name}"] == 1:
+            log.warning("the effect %s has no handler and is left undone", name)
+
+    # ---- the timer
+
+    def _arm(self) -> None:
+        """See to it that :meth:`wake` is called in time.
+
+        A timer that is due earlier than needed stays: waking early is harmless, and cheaper than
+        a new timer after every input.
+        """
+        if self._loop is None:
+            return
+        due = 0.0 if self._inbox else self._machine.next_wake()
+        if due is None or due >= self._timer_at:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = due
+        delay = due - self.now()
+        if delay <= 0.0:
+            # At the end of this turn of the loop: more inputs may come before it, one wake
+            # serves them all. No later input needs an earlier one.
+            self._timer_at = float("-inf")
+            self._timer = self._loop.call_soon(self.wake)
+        else:
+            self._timer = self._loop.call_later(max(delay, SHORTEST_TIMER), self.wake)
+
+    # ---- trace events
+
+    def trace(self, event: TraceEvent) -> None:
+        """Count an event and show it to the listeners."""
+        counters = self._counters
+        fields = event.fields
+        count = fields.get("count", 1) if fields else 1
+        if not isinstance(count, int):
+            count = 1
+        counters[event.event] += count
+        if fields and (reason := fields.get("reason")):
+            counters[f"{event.event}.{reason}"] += count
+        for listener in self._listeners:
+            try:
+                listener(event)
+            except Exception:
+                self._listener_failed(listener)
+
+    def _listener_failed(self, listener: TraceListener) -> None:
+        self._counters["listener_failed"] += 1
+        if self._counters["listener_failed"] == 1:
+            log.warning(
+                "the trace listener %r failed; further failures are only counted",
+                listener,
+                exc_info=True,
+            )
+
+    def on_trace(self, listener: TraceListener) -> Callable[[], None]:
+        """Call ``listener`` with every trace event from now on; returns how to stop that."""
+        self._listeners = (*self._listeners, listener)
+
+        def stop() -> None:
+            self._listeners = tuple(each for each in self._listeners if each is not listener)
+
+        return stop

@@ -1,0 +1,116 @@
+"""``rumormill.open`` and ``rumormill.run``: where everything begins.
+
+import rumormill
+
+async def main():
+    async with rumormill.open("gossipsub", listen="/ip4/127.0.0.1/tcp/0") as network:
+        print(network.addresses)
+
+rumormill.run(main())
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, Literal, TypeVar, overload
+
+from rumormill.core.errors import LocalProtocolError
+from rumormill.live.libp2p import Libp2pNetwork
+from rumormill.live.network import Network
+from rumormill.live.settings import read_settings
+
+NetworkType = TypeVar("NetworkType", bound=Network, covariant=True)
+Result = TypeVar("Result")
+
+
+class Opening(Generic[NetworkType]):
+    """A network that is about to be opened: ``async with`` it, or await it and close it later."""
+
+    def __init__(self, build: Callable[[], NetworkType]) -> None:
+        self._build = build
+        self._network: NetworkType | None = None
+
+    def __await__(self) -> Generator[Any, None, NetworkType]:
+        return self._open().__await__()
+
+    async def _open(self) -> NetworkType:
+        if self._network is not None:
+            raise LocalProtocolError("this network was opened before; call rumormill.open again")
+        self._network = self._build()
+        return await self._network.start()
+
+    async def __aenter__(self) -> NetworkType:
+        return await self._open()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._network is not None:
+            await self._network.close()
+
+
+@overload
+def open(
+    network: Literal["gossipsub", "floodsub"],
+    *,
+    listen: str | Sequence[str] | None = None,
+    bootstrap: str | Sequence[str] = (),
+    key_file: str | Path | None = None,
+    **settings: Any,
+) -> Opening[Libp2pNetwork]: ...
+
+
+@overload
+def open(
+    network: str,
+    *,
+    listen: str | Sequence[str] | None = None,
+    bootstrap: str | Sequence[str] = (),
+    key_file: str | Path | None = None,
+    **settings: Any,
+) -> Opening[Network]: ...
+
+
+def open(
+    network: str,
+    *,
+    listen: str | Sequence[str] | None = None,
+    bootstrap: str | Sequence[str] = (),
+    key_file: str | Path | None = None,
+    **settings: Any,
+) -> Opening[Any]:
+    """Open a network: ``gossipsub`` or ``floodsub``.
+
+    ``listen`` is where others can dial us; without it, nobody can. ``bootstrap`` are addresses to
+    dial at once, in the background, and again whenever they are lost. ``key_file`` keeps our
+    identity; it is made if it does not exist. Everything else is a key of the network's settings,
+    such as ``D`` or ``max_connections`` (:func:`rumormill.known_keys` lists them).
+
+    Nothing happens before the result is awaited or entered, except that wrong settings raise
+    :class:`ConfigError` here.
+    """
+    given = {**settings, "listen": listen, "bootstrap": bootstrap, "key_file": key_file}
+    checked = read_settings(network, given)
+    return Opening(lambda: Libp2pNetwork(network, checked))
+
+
+def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine to its end on a new event loop, uvloop's where it is installed.
+
+    >>> async def answer() -> int:
+    ...     return 42
+    >>> run(answer())
+    42
+    """
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.run(coroutine)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(coroutine)

@@ -1,0 +1,98 @@
+"""Sockets in words: why something failed, and how an address is written."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import socket
+from typing import Any
+
+REASONS = {
+    errno.ECONNREFUSED: "connection_refused",
+    errno.ECONNRESET: "connection_reset",
+    errno.ECONNABORTED: "connection_aborted",
+    errno.EPIPE: "connection_reset",
+    errno.ETIMEDOUT: "timed_out",
+    errno.EHOSTUNREACH: "host_unreachable",
+    errno.ENETUNREACH: "network_unreachable",
+    errno.EADDRINUSE: "address_already_in_use",
+    errno.EADDRNOTAVAIL: "address_not_available_on_this_machine",
+    errno.EACCES: "permission_denied",
+    errno.EPERM: "permission_denied",
+    errno.EAFNOSUPPORT: "address_family_not_supported",
+    errno.EMFILE: "too_many_open_files",
+    errno.ENFILE: "too_many_open_files",
+    errno.EINVAL: "invalid_address",
+}
+
+# Any address outside this machine: connecting a datagram socket sends nothing, and tells which
+# of our own addresses would be used. These are reserved for documentation.
+OUTSIDE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
+
+
+def words_for(error: BaseException) -> str:
+    """What went wrong, for a sentence.
+
+    >>> words_for(ConnectionRefusedError(errno.ECONNREFUSED, "Connect call failed"))
+    'connection refused'
+    """
+    return reason_of(error).replace("_", " ")
+
+
+def reason_of(error: BaseException) -> str:
+    """A short name for what went wrong, for counters.
+
+    >>> reason_of(ConnectionRefusedError(errno.ECONNREFUSED, "Connect call failed"))
+    'connection_refused'
+    >>> reason_of(socket.gaierror(socket.EAI_NONAME, "Name or service not known"))
+    'name_not_found'
+    """
+    if isinstance(error, socket.gaierror | UnicodeError):
+        return "name_not_found"
+    if isinstance(error, TimeoutError):
+        return "timed_out"
+    if isinstance(error, OSError) and error.errno is not None:
+        known = REASONS.get(error.errno)
+        return known or errno.errorcode.get(error.errno, "os_error").lower()
+    return "connection_failed"
+
+
+def multiaddr_of(place: Any) -> str | None:
+    """A socket address as a multiaddr; None for what has none.
+
+    >>> multiaddr_of(("127.0.0.1", 4001)), multiaddr_of(("fe80::1%eth0", 4001, 0, 2))
+    ('/ip4/127.0.0.1/tcp/4001', '/ip6/fe80::1/tcp/4001')
+    """
+    if not isinstance(place, tuple) or len(place) < 2:
+        return None
+    host, port = place[0].partition("%")[0], place[1]
+    return f"/{'ip6' if ':' in host else 'ip4'}/{host}/tcp/{port}"
+
+
+def own_addresses(place: Any) -> list[str]:
+    """What others may dial to reach a socket that listens at ``place``.
+
+    A socket that listens everywhere is reached through loopback and through the address that
+    this machine has towards others.
+
+    >>> own_addresses(("127.0.0.1", 4001))
+    ['/ip4/127.0.0.1/tcp/4001']
+    """
+    host, port = place[0], place[1]
+    if host not in ("0.0.0.0", "::"):
+        address = multiaddr_of(place)
+        return [] if address is None else [address]
+    family = socket.AF_INET6 if host == "::" else socket.AF_INET
+    hosts = ["::1" if host == "::" else "127.0.0.1"]
+    outward = _outward(family)
+    if outward is not None and outward not in hosts:
+        hosts.append(outward)
+    return [address for each in hosts if (address := multiaddr_of((each, port)))]
+
+
+def _outward(family: socket.AddressFamily) -> str | None:
+    """Our address towards others, if there is a way out."""
+    with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect((OUTSIDE[family], 9))
+        return str(probe.getsockname()[0])
+    return None

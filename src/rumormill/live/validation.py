@@ -1,0 +1,211 @@
+"""Validators: the application's say in what is passed on.
+
+A validator is a function of a message, plain or ``async``. It answers :data:`Accept`,
+:data:`Reject` (not passed on, and whoever sent it pays) or :data:`Ignore` (not passed on, nobody
+pays); True and False stand for accept and reject. One that fails or takes too long ignores the
+message: it never stops the node.
+
+    def short(message):
+        return len(message.data) < 200
+
+    network.add_validator("weather", short)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple, TypeAlias
+
+from rumormill.core.errors import ConfigError, LocalProtocolError, RejectedError
+from rumormill.core.machine import Verdict
+from rumormill.core.message import Message
+from rumormill.core.topic import check_topic
+
+log = logging.getLogger("rumormill")
+
+
+class Validation(enum.Enum):
+    """What a validator may answer."""
+
+    ACCEPT = Verdict.ACCEPT
+    REJECT = Verdict.REJECT
+    IGNORE = Verdict.IGNORE
+
+
+Accept, Reject, Ignore = Validation.ACCEPT, Validation.REJECT, Validation.IGNORE
+
+Answer: TypeAlias = Validation | bool
+ValidatorFunction: TypeAlias = Callable[[Message], Answer | Awaitable[Answer]]
+
+
+class Opinion(NamedTuple):
+    """A validator's answer as the machine wants it: a verdict, and why if it is not to accept."""
+
+    verdict: str
+    detail: str = ""
+
+
+ACCEPTED = Opinion(Verdict.ACCEPT)
+OPINIONS: dict[object, Opinion] = {
+    Accept: ACCEPTED,
+    True: ACCEPTED,
+    Reject: Opinion(Verdict.REJECT, "validator"),
+    False: Opinion(Verdict.REJECT, "validator"),
+    Ignore: Opinion(Verdict.IGNORE, "validator"),
+}
+FAILED = Opinion(Verdict.IGNORE, "validator_failed")
+TIMED_OUT = Opinion(Verdict.IGNORE, "validator_timeout")
+OVERLOADED = Opinion(Verdict.OVERLOADED, "validator_overloaded")
+
+GRAVITY = (Verdict.REJECT, Verdict.OVERLOADED, Verdict.IGNORE, Verdict.ACCEPT)
+"""Which verdict counts when a message has several topics and their validators differ."""
+
+
+class _Validator:
+    """The validator of one topic."""
+
+    __slots__ = ("concurrency", "function", "running", "timeout", "topic", "warned")
+
+    def __init__(
+        self, topic: str, function: ValidatorFunction, timeout: float, concurrency: int
+    ) -> None:
+        self.topic = topic
+        self.function = function
+        self.timeout = timeout
+        self.concurrency = concurrency
+        self.running = 0
+        self.warned = False
+
+    def failed(self, problem: BaseException | str) -> Opinion:
+        """The answer of a validator that gave none; said once, then only counted."""
+        if not self.warned:
+            self.warned = True
+            log.warning(
+                "the validator of %r failed, its message is ignored; "
+                "further failures are only counted: %s",
+                self.topic,
+                problem,
+                exc_info=problem if isinstance(problem, BaseException) else None,
+            )
+        return FAILED
+
+    def opinion(self, answer: object) -> Opinion:
+        """What an answer means."""
+        known = OPINIONS.get(answer) if isinstance(answer, bool | Validation) else None
+        return known or self.failed(f"it answered {answer!r}, not Accept, Reject, Ignore or a bool")
+
+    async def wait(self, answer: Awaitable[object]) -> Opinion:
+        """The answer of an ``async`` validator, within its time."""
+        try:
+            async with asyncio.timeout(self.timeout):
+                return self.opinion(await answer)
+        except TimeoutError:
+            return TIMED_OUT
+        except Exception as error:
+            return self.failed(error)
+
+
+class Validators:
+    """The validators of a network, at most one for each topic."""
+
+    def __init__(self, total_concurrency: int = 8192) -> None:
+        self._validators: dict[str, _Validator] = {}
+        self._total = total_concurrency
+        self._tasks: set[asyncio.Task[Opinion]] = set()
+
+    def __contains__(self, topic: str) -> bool:
+        return topic in self._validators
+
+    def __bool__(self) -> bool:
+        return bool(self._validators)
+
+    @property
+    def running(self) -> int:
+        """How many ``async`` validators are at work."""
+        return len(self._tasks)
+
+    def add(
+        self, topic: str, function: ValidatorFunction, *, timeout: float, concurrency: int
+    ) -> None:
+        """Let ``function`` judge the messages of ``topic`` from now on."""
+        check_topic(topic)
+        if topic in self._validators:
+            raise LocalProtocolError(f"the topic {topic!r} has a validator; remove it first")
+        if timeout <= 0:
+            raise ConfigError("timeout", f"must be above 0, not {timeout}")
+        if concurrency < 1:
+            raise ConfigError("concurrency", f"must be at least 1, not {concurrency}")
+        self._validators[topic] = _Validator(topic, function, timeout, concurrency)
+
+    def remove(self, topic: str) -> None:
+        """Forget the validator of ``topic``."""
+        if self._validators.pop(topic, None) is None:
+            raise LocalProtocolError(f"the topic {topic!r} has no validator")
+
+    def judge(self, message: Message) -> Opinion | asyncio.Task[Opinion]:
+        """Ask the validator of the message's topic; a task if the answer takes time."""
+        validator = self._validators.get(message.topic)
+        if validator is None:
+            return ACCEPTED
+        if validator.running >= validator.concurrency or len(self._tasks) >= self._total:
+            return OVERLOADED
+        try:
+            answer = validator.function(message)
+        except Exception as error:
+            return validator.failed(error)
+        if not inspect.isawaitable(answer):
+            return validator.opinion(answer)
+        return self._begin(validator, answer)
+
+    def _begin(self, validator: _Validator, answer: Awaitable[object]) -> asyncio.Task[Opinion]:
+        """Wait for an answer. Counted from here on, not from when the task gets its turn."""
+        task = asyncio.ensure_future(validator.wait(answer))
+        validator.running += 1
+        self._tasks.add(task)
+
+        def done(task: asyncio.Task[Opinion]) -> None:
+            validator.running -= 1
+            self._tasks.discard(task)
+            if task.cancelled() and inspect.iscoroutine(answer):
+                answer.close()  # it may not have begun
+
+        task.add_done_callback(done)
+        return task
+
+    async def judge_own(self, message: Message) -> None:
+        """Ask about a message of our own; raises :class:`RejectedError` unless it is accepted."""
+        opinion = self.judge(message)
+        if not isinstance(opinion, Opinion):
+            opinion = await opinion
+        if opinion.verdict != Verdict.ACCEPT:
+            why = OWN_PROBLEMS.get(opinion, "refused the message")
+            raise RejectedError(f"the validator of {message.topic!r} {why}")
+
+    async def close(self) -> None:
+        """Stop what is at work."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+OWN_PROBLEMS = {
+    OPINIONS[Reject]: "rejected the message",
+    OPINIONS[Ignore]: "ignored the message",
+    FAILED: "failed on the message",
+    TIMED_OUT: "took too long over the message",
+    OVERLOADED: "has too many messages to look at",
+}
+
+
+def gravest(opinions: list[Opinion]) -> Opinion:
+    """The opinion that counts.
+
+    >>> gravest([ACCEPTED, Opinion("ignore", "validator")]).verdict
+    'ignore'
+    """
+    return min(opinions, key=lambda opinion: GRAVITY.index(opinion.verdict))
