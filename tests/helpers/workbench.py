@@ -209,7 +209,7 @@ class Workbench:
             event
             for event in self.of(TraceEvent)
             if event.event == kind
-            and all(getattr(event, key, event.fields.get(key)) == match[key] for key in match)
+            and all(column(event, key) == value for key, value in match.items())
         ]
 
     def took(self, peer: str) -> list[Rpc]:
@@ -224,6 +224,11 @@ class Workbench:
         """Forget what was sent and what happened so far."""
         self.sent.clear()
         self.effects.clear()
+
+
+def column(event: TraceEvent, key: str) -> Any:
+    """A column or a field of an event; a tuple's own methods (count, index) are neither."""
+    return getattr(event, key) if key in event._fields else event.fields.get(key)
 
 
 def items(rpc: Rpc) -> list[tuple[Any, ...]]:

@@ -39,8 +39,12 @@ class Bench:
             time.sleep(self.pause)  # releases the interpreter's lock, as cryptography does
         return letter.genuine
 
-    def _messages(self, letter: Letter) -> Iterator[Message]:
-        return (Message(topic, b"") for topic in letter.topics if topic in self.validators)
+    def _messages(self, letter: Letter, peer: str | None) -> Iterator[Message]:
+        return (
+            Message(topic, b"", received_from=peer)
+            for topic in letter.topics
+            if topic in self.validators
+        )
 
     def _feed_all(self, answers: list[Checked]) -> None:
         self.batches.append(answers)

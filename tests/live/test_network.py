@@ -278,6 +278,7 @@ async def test_an_async_validator_sees_who_wrote_the_message() -> None:
         receipt = await left.publish("weather", b"rain")
         delivered = await messages.get(timeout=10)
         assert (seen[0].sender, seen[0].id) == (left.id, receipt.id)
+        assert seen[0].received_from == left.id
         assert seen[0].fields == delivered.fields
 
 
@@ -562,7 +563,7 @@ async def test_closing_does_not_wait_for_ever() -> None:
 
 async def test_closing_waits_for_a_peer_that_is_slow_to_grant_room() -> None:
     # With such a mark pubsub hands over everything, and all that waits is in the connection.
-    async with nodes(send_high_water=8 << 20) as (left, right):
+    async with nodes(send_high_water=8 << 20, close_timeout=60) as (left, right):
         messages = right.subscribe("weather", buffer=1)
         await link(right, left)
         await flood(left, 300, 4096)  # more than any window takes

@@ -77,11 +77,12 @@ class Check(NamedTuple):
     """Is this message genuine and welcome? The answer comes back as :class:`Checked`.
 
     ``subject`` is the family's own form of the message with all that a check needs; the driver
-    finds the check by the family.
+    finds the check by the family. ``peer`` is who sent it to us.
     """
 
     token: int
     subject: Any
+    peer: Peer | None = None
 
 
 # ---- inputs that every family shares

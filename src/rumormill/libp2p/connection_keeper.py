@@ -268,9 +268,7 @@ class ConnectionKeeper:
                 final = reason == OWN_IDENTITY
                 self._dialer.failed(link.target, problem, now, final=final)
             return
-        self._turn.trace(
-            now, trace.CONNECTION_CLOSED, peer, address=link.address, reason=reason
-        )
+        self._turn.trace(now, trace.CONNECTION_CLOSED, peer, address=link.address, reason=reason)
         self._streams.disconnected(link, reason, now)
         if not self._table.connected(peer):
             self._dialer.lost(peer, now)

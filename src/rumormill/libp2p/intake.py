@@ -52,18 +52,18 @@ class Intake:
         """A message came from ``peer``."""
         pubsub = self._pubsub
         topic = message.topics[0]
-        if not any(map(pubsub.joined, message.topics)):
+        if not pubsub.joined(topic) and not any(map(pubsub.joined, message.topics)):
             pubsub.emit(trace.IGNORED, topic, None, peer, reason="not_subscribed")
             return
         reason = self._unfit(message)
         if reason is not None:
-            self._reject(peer, topic, None, reason)
+            self._reject(peer, topic, None, reason, now)
             return
         if message.sender_id == self._own_id:
             pubsub.emit(trace.IGNORED, topic, None, peer, reason="own_message")
             return
         if not self._identify(message):
-            self._reject(peer, topic, None, "bad_message_id")
+            self._reject(peer, topic, None, "bad_message_id", now)
         elif message.id in self.seen:
             self._duplicate(peer, message, now)
         else:
@@ -117,7 +117,7 @@ class Intake:
             self._pubsub.effects.append(HoldPeer(peer, True))
 
     def _begin(self, check: PendingCheck) -> None:
-        self._pubsub.effects.append(Check(check.token, check.message))
+        self._pubsub.effects.append(Check(check.token, check.message, check.source))
 
     # ---- the verdict
 
@@ -135,14 +135,15 @@ class Intake:
         message, topic = check.message, check.message.topics[0]
         if verdict == Verdict.REJECT:
             self._settle(check, now)
-            self._reject(check.source, topic, message.id, answer.detail or "validator")
+            self._reject(check.source, topic, message.id, answer.detail or "validator", now)
         elif verdict == Verdict.IGNORE:
             self._settle(check, now)
             reason = answer.detail or "validator"
             self._pubsub.emit(trace.IGNORED, topic, message.id, check.source, reason=reason)
         else:
             if verdict == Verdict.FORGED:
-                self._reject(check.source, topic, message.id, answer.detail or "bad_signature")
+                reason = answer.detail or "bad_signature"
+                self._reject(check.source, topic, message.id, reason, now)
             else:
                 self._drop(check.source, message, answer.detail or "overloaded")
             retry = self.checks.retry(check)
@@ -169,7 +170,7 @@ class Intake:
         try:
             sender = self.deliver(message, check.source, now)
         except RemoteProtocolError as error:  # accepted without a look at who wrote it
-            self._reject(check.source, message.topics[0], message.id, error.reason)
+            self._reject(check.source, message.topics[0], message.id, error.reason, now)
             return
         if sender is not None:
             check.holders[sender] = None
@@ -199,8 +200,17 @@ class Intake:
         self._pubsub.emit(trace.DUPLICATE, message.topics[0], message.id, peer)
         self._pubsub.router.duplicate(peer, message, now)
 
-    def _reject(self, peer: Peer, topic: str, message_id: bytes | None, reason: str) -> None:
+    def _reject(
+        self, peer: Peer, topic: str, message_id: bytes | None, reason: str, now: float
+    ) -> None:
+        """Not passed on, and the peer pays: with its connection if this goes on."""
         self._pubsub.emit(trace.REJECTED, topic, message_id, peer, reason=reason)
+        state = self._pubsub.peers.get(peer)
+        if state is not None and not state.rejections.take(1, now):
+            detail = (
+                f"more than {self._parameters.max_rejections} rejected messages, last: {reason}"
+            )
+            self._pubsub.punish(peer, RemoteProtocolError("too_many_rejections", detail))
 
     def _drop(self, peer: Peer, message: WireMessage, reason: str) -> None:
         self._pubsub.emit(

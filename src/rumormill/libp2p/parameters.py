@@ -83,6 +83,9 @@ class PubsubParameters(Parameters):
     """Differing copies of a message under check that are kept in case the first is forged."""
     max_topics_per_peer: int = Field(default=5000, ge=1)
     """Topics of one peer that we keep record of; a peer that insists on more is dropped."""
+    max_rejections: int = Field(default=100, ge=1)
+    """Rejected messages (forged, unfit, refused by a validator) that one peer may send at once, and
+    one more each second; with more it is dropped."""
     allowed_topics: tuple[str, ...] | None = None
     """Only these topics exist for us: others of our peers are not kept, and we join no other."""
     allowed_topic_pattern: str | None = None

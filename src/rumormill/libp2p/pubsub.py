@@ -236,14 +236,18 @@ class Pubsub:
                 if self.parameters.trace_packets:
                     self._trace_packet(peer, len(frame), rpc)
                 self._on_rpc(peer, state, rpc, now)
+                if peer not in self.peers:
+                    return  # it was one rejected message too many
         except RemoteProtocolError as error:
-            self._punish(peer, error)
+            self.punish(peer, error)
 
     def _on_rpc(self, peer: Peer, state: PeerState, rpc: Rpc, now: float) -> None:
         for subscription in rpc.subscriptions:
             self._on_subscription(peer, state, subscription, now)
         for message in rpc.messages:
             self._intake.receive(peer, state, message, now)
+            if peer not in self.peers:
+                return
         if rpc.control is not None:
             self.router.handle_control(peer, rpc.control, now)
 
@@ -277,7 +281,7 @@ class Pubsub:
         if peer in self.peers and self._table.add(peer, topic):
             self.emit(trace.PEER_SUBSCRIBED, topic, peer=peer)
 
-    def _punish(self, peer: Peer, error: RemoteProtocolError) -> None:
+    def punish(self, peer: Peer, error: RemoteProtocolError) -> None:
         """The peer broke the protocol: it is dropped, and the trace says why."""
         self.emit(trace.PROTOCOL_ERROR, peer=peer, reason=error.reason, detail=error.detail)
         self.effects.append(Drop(peer, error.reason))

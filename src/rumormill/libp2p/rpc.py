@@ -98,12 +98,18 @@ class Rpc(NamedTuple):
 
 DEFAULT_LIMITS = RpcLimits()
 
+MESSAGE_TAG = 0x12
+"""Field 2, length-delimited."""
+
 
 # ---- reading
 
 
 def decode_rpc(frame: bytes, limits: RpcLimits = DEFAULT_LIMITS) -> Rpc:
     """Read one RPC; raises :class:`RemoteProtocolError` for anything malformed or over a limit."""
+    start = _lone_message(frame)
+    if start:
+        return Rpc((), (decode_message(frame[start:], limits.topics_per_message),))
     subscriptions: list[Subscription] = []
     messages: list[WireMessage] = []
     control_parts: list[bytes] = []
@@ -132,6 +138,20 @@ def decode_rpc(frame: bytes, limits: RpcLimits = DEFAULT_LIMITS) -> Rpc:
     # Protobuf merges a message field that comes twice; joining the bytes is that merge.
     control = _decode_control(b"".join(control_parts), limits) if control_parts else None
     return Rpc(tuple(subscriptions), tuple(messages), control, b"".join(other))
+
+
+def _lone_message(frame: bytes) -> int:
+    """Where the message begins if the RPC is one message and nothing else, as most are; or 0."""
+    size = len(frame)
+    if size < 3 or frame[0] != MESSAGE_TAG:
+        return 0
+    length = frame[1]
+    if length < 0x80:
+        return 2 if length + 2 == size else 0
+    high = frame[2]
+    if high >= 0x80:
+        return 0
+    return 3 if length + (high << 7) - 0x80 + 3 == size else 0
 
 
 def _decode_subscription(frame: bytes, start: int, end: int) -> Subscription:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from rumormill.core.machine import Check, Checked, Verdict
+from rumormill.core.machine import Check, Checked, Peer, Verdict
 from rumormill.core.message import Message
 from rumormill.live.validation import ACCEPTED, Opinion, Validators, gravest
 
@@ -42,8 +42,8 @@ class Subject(NamedTuple):
 
     genuine: Callable[[Any], bool]
     """Whether it is by its author; called in any thread."""
-    messages: Callable[[Any], Iterable[Message]]
-    """The message as validators see it, once per topic that has one."""
+    messages: Callable[[Any, Peer | None], Iterable[Message]]
+    """The message as validators see it, once per topic that has one; and who sent it to us."""
 
 
 class Checker:
@@ -147,7 +147,7 @@ class Checker:
             return Checked(check.token, Verdict.ACCEPT)
         opinions: list[Opinion] = []
         tasks: list[asyncio.Task[Opinion]] = []
-        for message in self._subject.messages(check.subject):
+        for message in self._subject.messages(check.subject, check.peer):
             opinion = self._validators.judge(message)
             if isinstance(opinion, Opinion):
                 opinions.append(opinion)

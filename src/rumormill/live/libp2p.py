@@ -106,7 +106,7 @@ class Libp2pNetwork(Network):
         """The mesh of the topic; in floodsub, everybody who listens to it."""
         return self._pubsub.mesh(topic)
 
-    def _messages(self, wire: WireMessage) -> Iterator[Message]:
+    def _messages(self, wire: WireMessage, peer: str | None) -> Iterator[Message]:
         """What the validators of the message's topics are to see."""
         sender = None if wire.sender_id is None else self._names.name(wire.sender_id)
         now = self._driver.now()
@@ -115,9 +115,7 @@ class Libp2pNetwork(Network):
             fields["sequence"] = int.from_bytes(wire.sequence, "big")
         for topic in wire.topics:
             if topic in self._validators:
-                yield Message(
-                    topic, wire.data, sender, wire.id, self.name, received_at=now, fields=fields
-                )
+                yield Message(topic, wire.data, sender, wire.id, self.name, peer, now, fields)
 
     # ---- publish
 

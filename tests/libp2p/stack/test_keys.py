@@ -24,6 +24,8 @@ from rumormill.libp2p.stack.keys import (
 )
 from rumormill.libp2p.stack.peer_id import peer_id_of, to_text
 
+pytestmark = pytest.mark.usefixtures("ed25519_route")
+
 # Test vectors of the libp2p peer id specification.
 ED25519_PRIVATE = bytes.fromhex(
     "080112407e0830617c4a7de83925dfb2694556b12936c477a0e1feb2e148ec9da60fee7d"

@@ -12,6 +12,10 @@ from rumormill.core.machine import Peer
 LONGEST = 3600
 """Seconds. A larger number from a peer counts as this: it must not overflow, nor lock us out."""
 
+MOST = 100_000
+"""Pairs on record. Peers with ever new names can bring in any number; past this the oldest go, and
+the worst that comes of it is a GRAFT that is refused."""
+
 
 class Backoffs:
     """Until when each pair of topic and peer has to stay apart.
@@ -34,6 +38,8 @@ class Backoffs:
         until = now + min(seconds, LONGEST)
         key = (topic, peer)
         self._until[key] = max(until, self._until.get(key, until))
+        if len(self._until) > MOST:
+            del self._until[next(iter(self._until))]
 
     def active(self, topic: str, peer: Peer, now: float) -> bool:
         """Whether the pair still has to stay apart: a GRAFT of the peer would be refused."""
