@@ -10,6 +10,10 @@ CANDIDATES := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
+NATIVE := $(VENV)/.native
+NATIVE_LOG := $(VENV)/native.log
+# Outside the tree, so that only the first of several clones compiles the dependencies.
+NATIVE_TARGET := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rumormill/native-target
 # Options for pytest, for example `make test PYTEST="-n auto -k mesh"`.
 PYTEST ?=
 
@@ -18,7 +22,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: $(STAMP) ## make .venv with the pinned dependencies and the rumormill command
+setup: $(STAMP) $(NATIVE) ## make .venv with the pinned dependencies and the rumormill command
 	@:
 
 $(STAMP): requirements/dev.txt pyproject.toml
@@ -44,6 +48,26 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
+
+# A faster Ed25519. Everything works without it, so nothing that goes wrong here stops the rest;
+# `make native` tries again.
+$(NATIVE): $(wildcard native/*.toml native/.cargo/*.toml native/*.pyi native/src/*.rs) | $(STAMP)
+	@if ! command -v cargo >/dev/null; then \
+	  echo "Doing without rumormill-native, as there is no cargo: PyNaCl checks the signatures"; \
+	elif echo "Building rumormill-native (a minute the first time)" && \
+	    ! $(MAKE) --no-print-directory native >$(NATIVE_LOG) 2>&1; then \
+	  $(BIN)/python -m pip uninstall --quiet --yes rumormill-native 2>/dev/null || true; \
+	  echo "Doing without rumormill-native, as its build failed ($(NATIVE_LOG)): PyNaCl checks the signatures"; \
+	fi
+	@touch $@
+
+# Compilers that lack AVX-512 must not be told to use it: native/.cargo/config.toml.
+.PHONY: native
+native: $(STAMP) ## build the optional extension in native/ (needs cargo)
+	@case "$$(rustc --version)" in "rustc 1.8"[5-8].*) export RUSTFLAGS="$${RUSTFLAGS-}" ;; esac; \
+	export CARGO_TARGET_DIR="$(NATIVE_TARGET)" PATH="$(CURDIR)/$(BIN):$$PATH"; \
+	nice -n 10 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
+	  --no-build-isolation --force-reinstall ./native
 
 .PHONY: demo
 demo: setup ## ten nodes on this machine form a mesh, lose one and get it back
@@ -93,4 +117,4 @@ requirements: ## pin the newest versions that requirements/*.in allow (needs uv)
 .PHONY: clean
 clean: ## remove .venv and everything that the tools leave behind
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests bench native -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -40,11 +40,8 @@ class Bench:
         return letter.genuine
 
     def _messages(self, letter: Letter, peer: str | None) -> Iterator[Message]:
-        return (
-            Message(topic, b"", received_from=peer)
-            for topic in letter.topics
-            if topic in self.validators
-        )
+        topics = (topic for topic in letter.topics if topic in self.validators)
+        return (Message(topic, b"", received_from=peer) for topic in topics)
 
     def _feed_all(self, answers: list[Checked]) -> None:
         self.batches.append(answers)

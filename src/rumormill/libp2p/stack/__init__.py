@@ -1,1 +1,1 @@
-"""The libp2p stack as machines: multistream-select, Noise, yamux, identify, ping, keys, addresses."""
+"""The libp2p stack as machines: multistream, Noise, yamux, identify, ping, keys, addresses."""

@@ -1,0 +1,33 @@
+"""``RUMORMILL_NATIVE=0`` does without the extension."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from real_peers import missing_peer
+
+from rumormill.libp2p.stack import ed25519
+
+PROGRAM = """
+import rumormill, rumormill.libp2p.stack.ed25519 as ed25519
+rumormill.open("gossipsub")
+print(ed25519.native_in_use())
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "used"), [("0", False), ("1", True), ("", True), (None, True)], ids=str
+)
+def test_the_environment_says_whether_the_extension_is_used(value: str | None, used: bool) -> None:
+    if used and not ed25519._installed:
+        missing_peer("rumormill-native is not installed: make native")
+    environment = {name: text for name, text in os.environ.items() if name != "RUMORMILL_NATIVE"}
+    if value is not None:
+        environment["RUMORMILL_NATIVE"] = value
+    result = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == str(used)
