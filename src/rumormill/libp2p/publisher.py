@@ -24,6 +24,10 @@ FIELD_HEAD = 6
 """Bytes at most of tag and length before a message in its RPC."""
 
 
+MOST_TERMS = 1024
+"""Topics whose terms are kept; a publisher on more of them looks them up anew."""
+
+
 class Publisher:
     """Makes our own messages and sees them off."""
 
@@ -34,13 +38,18 @@ class Publisher:
         self._intake = intake
         self._rules = rules
         self._next_sequence = first_sequence
+        self._terms: dict[tuple[str, ...], tuple[SigningPolicy, int]] = {}
+        """Of topics that we published on lately: how to sign, and the largest message."""
 
     def publish(self, command: Publish, now: float) -> None:
         """Publish; raises :class:`LocalProtocolError` for what no peer would take."""
         topics, data = command.topics, command.data
         if len(topics) > 1:
             topics = tuple(dict.fromkeys(topics))
-        message = self._make(topics, data, self._policy(topics, data), now)
+        policy, largest = self._terms.get(topics) or self._agree(topics)
+        if len(data) > largest:
+            raise MessageTooLargeError(len(data), largest)
+        message = self._make(topics, data, policy, now)
         pubsub = self._pubsub
         if pubsub.knows(message.id):
             raise LocalProtocolError(
@@ -57,20 +66,21 @@ class Publisher:
             self._intake.deliver(message, None, now)
         pubsub.effects.append(Published(receipt))
 
-    def _policy(self, topics: tuple[str, ...], data: bytes) -> SigningPolicy:
-        """How the topics want the message signed; raises if they do not want it at all."""
+    def _agree(self, topics: tuple[str, ...]) -> tuple[SigningPolicy, int]:
+        """The terms that all the topics agree on; raises if there are none."""
         if not topics:
             raise LocalProtocolError("a message needs a topic")
         if len(topics) > 1:
             self._allow_several(topics)
-        policy = self._rules.of(check_topic(topics[0])).signing
-        for topic in topics:
-            rules = self._rules.of(check_topic(topic))
-            if rules.signing != policy:
-                raise LocalProtocolError("the topics have different signature policies")
-            if len(data) > rules.max_message_size:
-                raise MessageTooLargeError(len(data), rules.max_message_size)
-        return policy
+        rules = [self._rules.of(check_topic(topic)) for topic in topics]
+        policies = {each.signing for each in rules}
+        if len(policies) > 1:
+            raise LocalProtocolError("the topics have different signature policies")
+        if len(self._terms) >= MOST_TERMS:
+            self._terms.clear()
+        terms = policies.pop(), min(each.max_message_size for each in rules)
+        self._terms[topics] = terms
+        return terms
 
     def _allow_several(self, topics: tuple[str, ...]) -> None:
         parameters = self._pubsub.parameters

@@ -13,8 +13,8 @@ from rumormill.libp2p.wire import (
     LENGTH_DELIMITED,
     VARINT,
     bytes_field,
+    encode_varint,
     fields,
-    length_prefixed,
     raw_field,
     varint_field,
 )
@@ -294,4 +294,9 @@ def encode_control(control: Control) -> bytes:
 
 def message_frame(message: WireMessage) -> bytes:
     """The RPC that carries one message, length prefix included: the same for every peer."""
-    return length_prefixed(bytes_field(2, message.raw))
+    size = encode_varint(len(message.raw))
+    length = encode_varint(1 + len(size) + len(message.raw))
+    return b"".join((length, _MESSAGE_TAG_BYTES, size, message.raw))
+
+
+_MESSAGE_TAG_BYTES = bytes((MESSAGE_TAG,))

@@ -6,9 +6,18 @@ So a field that we do not know survives, and nothing is encoded twice.
 
 from __future__ import annotations
 
+import functools
+
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.topic import LONGEST_TOPIC
-from rumormill.libp2p.wire import LENGTH_DELIMITED, VARINT, bytes_field, decode_varint, fields
+from rumormill.libp2p.wire import (
+    LENGTH_DELIMITED,
+    VARINT,
+    bytes_field,
+    decode_varint,
+    encode_varint,
+    fields,
+)
 
 SIGNATURE_PREFIX = b"libp2p-pubsub:"
 
@@ -180,12 +189,26 @@ def build_message(
     sequence: bytes | None = None,
 ) -> WireMessage:
     """A message of our own, not signed yet; see :mod:`rumormill.libp2p.signing`."""
-    parts = [] if sender_id is None else [bytes_field(1, sender_id)]
-    parts.append(bytes_field(2, data))
-    if sequence is not None:
-        parts.append(bytes_field(3, sequence))
-    parts += [bytes_field(4, topic.encode()) for topic in topics]
-    message = WireMessage(b"".join(parts))
+    author = b"" if sender_id is None else _author_field(sender_id)
+    number = b"" if sequence is None else bytes_field(3, sequence)
+    message = WireMessage(
+        b"".join((author, _DATA_TAG, encode_varint(len(data)), data, number, _topic_fields(topics)))
+    )
     message.sender_id, message.data, message.sequence = sender_id, data, sequence
     message.topics = topics
     return message
+
+
+_DATA_TAG = bytes((DATA,))
+
+
+@functools.lru_cache(maxsize=16)
+def _author_field(sender_id: bytes) -> bytes:
+    """Ourselves, encoded: the same in every message."""
+    return bytes_field(1, sender_id)
+
+
+@functools.lru_cache(maxsize=256)
+def _topic_fields(topics: tuple[str, ...]) -> bytes:
+    """The topics, encoded: few that are published on again and again."""
+    return b"".join([bytes_field(4, topic.encode()) for topic in topics])

@@ -26,8 +26,11 @@ class Gossip:
         )
         self._ihave_heard: dict[Peer, int] = {}
         self._ids_asked: dict[Peer, int] = {}
-        self._asked: dict[bytes, None] = {}
-        """What was asked for since the last heartbeat: asking two peers brings two copies."""
+        self._asked: dict[bytes, Peer] = {}
+        """Who was asked for what since the last heartbeat: asking two peers brings two copies."""
+        self._unkept: dict[bytes, Peer] = {}
+        """Who was asked before that and did not send it: now it is the turn of another, or else
+        one who tells of everything first and sends nothing would keep it from us."""
 
     def emit(self, topic: str, members: dict[Peer, None]) -> None:
         """Tell ``D_lazy`` peers that are no members of the mesh or fanout what we have."""
@@ -44,7 +47,9 @@ class Gossip:
         """A heartbeat has passed: new budgets, a new window."""
         self._ihave_heard.clear()
         self._ids_asked.clear()
-        self._asked.clear()
+        knows = self._pubsub.knows
+        self._unkept = {each: peer for each, peer in self._asked.items() if not knows(each)}
+        self._asked = {}
         self.cache.shift()
         if self.cache.evicted:
             self._pubsub.emit(
@@ -68,17 +73,22 @@ class Gossip:
         wanted: dict[bytes, None] = {}
         for each in ihave:
             if self._pubsub.joined(each.topic):
-                wanted.update(dict.fromkeys(filter(self._lacks, each.message_ids)))
+                wanted.update(dict.fromkeys(each.message_ids))
             else:
                 self._ignore(peer, each.topic, "ihave_unknown_topic")
+        wanted = {each: None for each in wanted if self._lacks(each, peer)}
         usable_ids = list(filter(usable, wanted))
         if len(usable_ids) < len(wanted):
             self._ignore(peer, ihave[0].topic, "bad_message_id")
         if usable_ids:
             self._ask(peer, usable_ids)
 
-    def _lacks(self, message_id: bytes) -> bool:
-        return message_id not in self._asked and not self._pubsub.knows(message_id)
+    def _lacks(self, message_id: bytes, peer: Peer) -> bool:
+        return (
+            message_id not in self._asked
+            and self._unkept.get(message_id) != peer
+            and not self._pubsub.knows(message_id)
+        )
 
     def _ignore(self, peer: Peer, topic: str, reason: str) -> None:
         self._pubsub.emit(trace.IGNORED, topic, peer=peer, reason=reason)
@@ -95,7 +105,7 @@ class Gossip:
             wanted = self._pubsub.random.sample(wanted, max(0, room))
         if wanted:
             self._ids_asked[peer] = asked + len(wanted)
-            self._asked.update(dict.fromkeys(wanted))
+            self._asked.update(dict.fromkeys(wanted, peer))
             self._pubsub.outbox.iwant(peer, wanted)
 
     def handle_iwant(self, peer: Peer, iwant: tuple[IWant, ...]) -> None:

@@ -15,13 +15,16 @@ class MessageCache:
     """
 
     __slots__ = (
-        "_bytes", "_gossip_windows", "_messages", "_most_bytes", "_sent", "_windows", "evicted",
+        "_bytes", "_gossip_windows", "_ids", "_messages", "_most_bytes", "_sent", "_windows",
+        "evicted",
     )  # fmt: skip
 
     def __init__(self, windows: int, gossip_windows: int, most_bytes: int) -> None:
         self._gossip_windows = gossip_windows
         self._most_bytes = most_bytes
         self._windows: deque[deque[WireMessage]] = deque(deque() for _ in range(windows))
+        # For each window: the ids of each topic. A heartbeat asks for every topic there is.
+        self._ids: deque[dict[str, list[bytes]]] = deque({} for _ in range(gossip_windows))
         self._messages: dict[bytes, WireMessage] = {}
         self._sent: dict[bytes, dict[Peer, int]] = {}
         self._bytes = 0
@@ -37,6 +40,8 @@ class MessageCache:
             return
         self._messages[message.id] = message
         self._windows[0].append(message)
+        for topic in message.topics:
+            self._ids[0].setdefault(topic, []).append(message.id)
         self._bytes += len(message.raw)
         while self._bytes > self._most_bytes and len(self._messages) > 1:
             self._evict_oldest()
@@ -53,18 +58,17 @@ class MessageCache:
 
     def gossip_ids(self, topic: str) -> list[bytes]:
         """Ids of the topic's messages in the newest windows."""
-        return [
-            message.id
-            for index in range(self._gossip_windows)
-            for message in self._windows[index]
-            if topic in message.topics
-        ]
+        told = dict.fromkeys([each for ids in self._ids for each in ids.get(topic, ())])
+        known = self._messages  # some may have had to go before their time, or come anew
+        return [each for each in told if each in known and topic in known[each].topics]
 
     def shift(self) -> None:
         """A heartbeat has passed: forget the oldest window, begin a new one."""
         for message in self._windows.pop():
             self._forget(message)
         self._windows.appendleft(deque())
+        self._ids.pop()
+        self._ids.appendleft({})
 
     def _evict_oldest(self) -> None:
         for window in reversed(self._windows):
