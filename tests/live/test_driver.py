@@ -77,7 +77,8 @@ async def test_an_input_during_effects_waits_until_they_are_done(machine: FakeMa
     def carry_out(note: Note) -> None:
         if note.text == "a1":
             driver.feed("nested")
-            driver.feed_all(["more", "yet more"])
+            driver.feed("more")
+            driver.feed("yet more")
         done.append(note.text)
 
     driver = started(machine, {Note: carry_out})
@@ -152,7 +153,6 @@ async def test_a_stopped_driver_does_nothing(machine: FakeMachine) -> None:
     driver.feed("a")
     driver.stop()
     driver.feed("b")
-    driver.feed_all(["c"])
     await turns()
     assert (machine.inputs, machine.wakes) == (["a"], 0)
 
@@ -223,7 +223,8 @@ async def test_a_machine_that_raises_leaves_the_driver_working(machine: FakeMach
     def carry_out(note: Note) -> None:
         done.append(note.text)
         if note.text == "first":
-            driver.feed_all(["bad", "queued behind it"])
+            driver.feed("bad")
+            driver.feed("queued behind it")
 
     driver = started(machine, {Note: carry_out})
     with pytest.raises(ZeroDivisionError):

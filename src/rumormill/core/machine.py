@@ -13,6 +13,7 @@ Inputs and effects are named tuples: immutable, cheap to make, easy to read in a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from rumormill.core.message import Message
@@ -96,6 +97,12 @@ class Checked(NamedTuple):
     detail: str = ""
 
 
+class CheckedMany(NamedTuple):
+    """Several answers at once: a driver that checks in groups saves a turn for each of them."""
+
+    answers: Sequence[Checked]
+
+
 class Verdict:
     """What a check can find. Plain strings, so that they go into traces as they are."""
 
@@ -152,7 +159,7 @@ class Unsubscribe(NamedTuple):
 
 
 __all__ = [
-    "Check", "Checked", "Connect", "Deliver", "Drop", "Effect", "Input", "Machine", "Peer",
-    "PeerJoined", "PeerLeft", "Received", "Send", "Subscribe", "TraceEvent", "Unsubscribe",
+    "Check", "Checked", "CheckedMany", "Connect", "Deliver", "Drop", "Effect", "Input", "Machine",
+    "Peer", "PeerJoined", "PeerLeft", "Received", "Send", "Subscribe", "TraceEvent", "Unsubscribe",
     "Verdict", "Writable",
 ]  # fmt: skip

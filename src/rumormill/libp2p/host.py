@@ -22,7 +22,16 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from rumormill.core.errors import ClosedError, LocalProtocolError
-from rumormill.core.machine import Checked, Connect, Drop, Effect, Input, Subscribe, Unsubscribe
+from rumormill.core.machine import (
+    Checked,
+    CheckedMany,
+    Connect,
+    Drop,
+    Effect,
+    Input,
+    Subscribe,
+    Unsubscribe,
+)
 from rumormill.core.trace import SOURCE_PAUSED, SOURCE_RESUMED
 from rumormill.libp2p.connection_keeper import ConnectionKeeper, in_words
 from rumormill.libp2p.connections import ConnectionTable, Link, Turn
@@ -121,6 +130,7 @@ class Host:
             BytesReceived: self._keeper.bytes_received,
             WriteReady: self._keeper.write_ready,
             Checked: self._streams.feed,
+            CheckedMany: self._streams.feed,
             Publish: self._streams.feed,
             Subscribe: self._streams.feed,
             Unsubscribe: self._streams.feed,

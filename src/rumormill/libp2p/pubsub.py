@@ -23,6 +23,7 @@ from rumormill.core import trace
 from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
 from rumormill.core.machine import (
     Checked,
+    CheckedMany,
     Drop,
     Effect,
     Input,
@@ -91,6 +92,7 @@ class Pubsub:
         self._handlers: dict[type, Callable[[Any, float], None]] = {
             Received: self._on_received,
             Checked: self._intake.checked,
+            CheckedMany: self._on_checked_many,
             Publish: self._publisher.publish,
             Writable: self._on_writable,
             PeerJoined: self._on_peer_joined,
@@ -286,6 +288,10 @@ class Pubsub:
         self.emit(trace.PROTOCOL_ERROR, peer=peer, reason=error.reason, detail=error.detail)
         self.effects.append(Drop(peer, error.reason))
         self._on_peer_left(PeerLeft(peer, error.reason), self._now)
+
+    def _on_checked_many(self, many: CheckedMany, now: float) -> None:
+        for answer in many.answers:
+            self._intake.checked(answer, now)
 
     # ---- what the application wants
 

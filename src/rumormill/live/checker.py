@@ -51,12 +51,12 @@ class Checker:
 
     def __init__(
         self,
-        feed_all: Callable[[list[Checked]], None],
+        answer: Callable[[list[Checked]], None],
         subject: Subject,
         validators: Validators,
         helpers: int | None = None,
     ) -> None:
-        self._feed_all = feed_all
+        self._answer_all = answer
         self._subject = subject
         self._validators = validators
         spare = (os.cpu_count() or 1) - 1 if helpers is None else helpers
@@ -135,7 +135,7 @@ class Checker:
             for check, genuine in zip(batch.checks, batch.genuine, strict=True)
             if (answer := self._answer(check, genuine)) is not None
         ]
-        self._feed_all(answers)
+        self._answer_all(answers)
 
     # ---- validators
 
@@ -186,7 +186,7 @@ class Checker:
         self._flushing = False
         answers, self._answers = self._answers, []
         if answers and not self._closed:
-            self._feed_all(answers)
+            self._answer_all(answers)
 
     def close(self) -> None:
         """Stop; checks that are under way get no answer."""

@@ -17,7 +17,7 @@ import asyncio
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -29,6 +29,9 @@ TraceListener = Callable[[TraceEvent], object]
 
 SHORTEST_TIMER = 0.001
 """Seconds. Event loops count in milliseconds; a shorter timer would fire early, again and again."""
+
+SOON = float("-inf")
+"""When a timer is due that fires at the end of this turn: before any other time."""
 
 log = logging.getLogger("rumormill")
 
@@ -88,21 +91,6 @@ class Driver:
             self._busy = False
             self._arm()
 
-    def feed_all(self, inputs: Iterable[Input]) -> None:
-        """Give the machine several inputs, and look at its timer only once."""
-        if self._busy:
-            self._inbox.extend(inputs)
-            return
-        if self._loop is None:
-            return
-        self._inbox.extend(inputs)
-        self._busy = True
-        try:
-            self._carry_out([])
-        finally:
-            self._busy = False
-            self._arm()
-
     def wake(self) -> None:
         """Let the machine do what is due, and what was put off to the end of the turn."""
         if self._busy or self._loop is None:
@@ -144,7 +132,7 @@ class Driver:
         A timer that is due earlier than needed stays: waking early is harmless, and cheaper than
         a new timer after every input.
         """
-        if self._loop is None:
+        if self._loop is None or self._timer_at == SOON:
             return
         due = 0.0 if self._inbox else self._machine.next_wake()
         if due is None or due >= self._timer_at:
@@ -156,7 +144,7 @@ class Driver:
         if delay <= 0.0:
             # At the end of this turn of the loop: more inputs may come before it, one wake
             # serves them all. No later input needs an earlier one.
-            self._timer_at = float("-inf")
+            self._timer_at = SOON
             self._timer = self._loop.call_soon(self.wake)
         else:
             self._timer = self._loop.call_later(max(delay, SHORTEST_TIMER), self.wake)

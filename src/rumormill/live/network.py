@@ -17,7 +17,15 @@ from typing import Self
 
 from rumormill.core import trace
 from rumormill.core.errors import ClosedError, LocalProtocolError, NotReadyError
-from rumormill.core.machine import Check, Deliver, Machine, Subscribe, Unsubscribe
+from rumormill.core.machine import (
+    Check,
+    Checked,
+    CheckedMany,
+    Deliver,
+    Machine,
+    Subscribe,
+    Unsubscribe,
+)
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities, check_topic
@@ -66,7 +74,7 @@ class Network(ABC):
         """What it promises about messages."""
         self._validators = Validators(validator_concurrency)
         self._driver = Driver(machine)
-        self._checker = Checker(self._driver.feed_all, subject, self._validators)
+        self._checker = Checker(self._answer_checks, subject, self._validators)
         self._driver.on({Deliver: self._deliver, Check: self._checker.check})
         self._changes = Changes()
         self._subscriptions: dict[str, tuple[Subscription, ...]] = {}
@@ -232,6 +240,9 @@ class Network(ABC):
             self._driver.feed(Subscribe(topic))
         self._subscriptions[topic] = (*others, subscription)
         return subscription
+
+    def _answer_checks(self, answers: list[Checked]) -> None:
+        self._driver.feed(CheckedMany(answers))
 
     def _deliver(self, effect: Deliver) -> None:
         message = effect.message
