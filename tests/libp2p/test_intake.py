@@ -6,7 +6,7 @@ import pytest
 from workbench import Workbench, floodsub, gossipsub, identity, origin_id, signed
 
 from rumormill.core import trace
-from rumormill.core.machine import Check, Checked, Drop, Verdict
+from rumormill.core.machine import Check, Checked, CheckedMany, Drop, Send, Verdict
 from rumormill.libp2p.effects import HoldPeer
 from rumormill.libp2p.parameters import TopicRules
 from rumormill.libp2p.rpc import Rpc
@@ -220,6 +220,24 @@ def test_a_verdict_counts_once_and_an_unknown_token_not_at_all() -> None:
     assert len(bench.delivered()) == 1
 
 
+def test_many_verdicts_at_once_count_like_each_of_them_alone() -> None:
+    def effects(at_once: bool) -> list[object]:
+        bench = listening("ann", "bob", answer_checks=False, max_rejections=2)
+        messages = [signed("author", "t", b"%d" % number, number) for number in range(6)]
+        bench.say("ann", Rpc(messages=tuple(messages)))
+        bench.forget()
+        verdicts = [Verdict.ACCEPT, Verdict.REJECT, Verdict.IGNORE, Verdict.OVERLOADED]
+        verdicts += [Verdict.REJECT, Verdict.FORGED]
+        tokens = [each.token for each in bench.open_checks]
+        answers = [Checked(*pair) for pair in zip(tokens, verdicts, strict=True)]
+        for answer in [CheckedMany(answers)] if at_once else answers:
+            bench.feed(answer)
+        return [each for each in bench.effects if not isinstance(each, Send)]
+
+    assert effects(at_once=True) == effects(at_once=False)
+    assert Drop("ann", "too_many_rejections") in effects(at_once=True)
+
+
 def test_a_message_is_delivered_though_its_sender_left_during_the_check() -> None:
     bench = listening("ann", "bob", answer_checks=False)
     bench.send_message("ann", RAIN)
@@ -372,8 +390,7 @@ def test_a_message_above_its_topics_size_is_rejected() -> None:
     assert bench.events(trace.REJECTED, peer="ann", reason="too_large")
 
 
-def test_rejected_messages_cost_the_peer_nothing_but_the_trace_of_it() -> None:
-    """Who sends what others may have made is not dropped; scores will see to it."""
+def test_one_rejected_message_does_not_cost_the_connection() -> None:
     bench = listening("ann")
     bench.send_message("ann", forged())
     assert not bench.of(Drop)

@@ -8,7 +8,7 @@ from typing import Any
 import protobuf_bytes
 import protobuf_oracle
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from protobuf_bytes import delimited
 
@@ -70,7 +70,9 @@ controls = st.builds(
 )
 rpcs = st.builds(
     Rpc,
-    subscriptions=st.lists(st.builds(Subscription, st.booleans(), topics, nothing), max_size=3).map(tuple),
+    subscriptions=st.lists(
+        st.builds(Subscription, st.booleans(), topics, nothing), max_size=3
+    ).map(tuple),
     messages=st.lists(
         st.builds(
             lambda data, topic: build_message(data=data, topics=(topic,)),
@@ -145,7 +147,18 @@ def oracle_statements(rpc: Any) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
+LONG_MESSAGE = delimited(2, delimited(2, bytes(200)) + delimited(4, b"t"))
+SHORT_MESSAGE = delimited(2, delimited(4, b"t"))
+
+
 @given(protobuf_bytes.rpcs)
+@example(SHORT_MESSAGE)
+@example(SHORT_MESSAGE * 2)
+@example(LONG_MESSAGE)
+@example(LONG_MESSAGE + SHORT_MESSAGE)
+@example(LONG_MESSAGE + delimited(1, delimited(2, b"t")))
+@example(LONG_MESSAGE[:-1])
+@example(delimited(2, delimited(4, b"t"), padding=1))
 def test_every_form_of_an_rpc_is_read_as_googles_library_reads_it(frame: bytes) -> None:
     parsed = protobuf_oracle.parse(protobuf_oracle.RPC, frame)
     try:

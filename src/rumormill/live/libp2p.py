@@ -122,8 +122,8 @@ class Libp2pNetwork(Network):
     def _has_targets(self, topics: tuple[str, ...]) -> bool:
         return self._pubsub.has_targets(topics)
 
-    def _has_room(self, topics: tuple[str, ...]) -> bool:
-        return not self._pubsub.full(topics)
+    def _has_room(self, topics: tuple[str, ...], size: int) -> bool:
+        return not self._pubsub.full(topics, size)
 
     def _hold(self, paused: bool) -> None:
         self._driver.feed(Hold(paused))

@@ -124,8 +124,8 @@ class Network(ABC):
         """Whether anyone would get a message that is published now."""
 
     @abstractmethod
-    def _has_room(self, topics: tuple[str, ...]) -> bool:
-        """Whether a message that is published now finds room for each who would get it."""
+    def _has_room(self, topics: tuple[str, ...], size: int) -> bool:
+        """Whether a message of ``size`` bytes finds room now for each who would get it."""
 
     @abstractmethod
     def _hold(self, paused: bool) -> None:
@@ -163,8 +163,8 @@ class Network(ABC):
             await self._judge_own(topics, data)
         if ready is not None and not self._has_targets(topics):
             await self._wait_ready(topics, ready)
-        if not self._has_room(topics):
-            await self._until(lambda: self._has_room(topics), timeout)
+        if not self._has_room(topics, len(data)):
+            await self._until(lambda: self._has_room(topics, len(data)), timeout)
         self._publications += 1
         if self._publications % PUBLISH_BURST == 0:
             await asyncio.sleep(0)

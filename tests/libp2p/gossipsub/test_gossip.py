@@ -217,6 +217,18 @@ def test_if_it_did_not_come_we_ask_the_next_who_tells_of_it() -> None:
     assert asked(bench, "outside1") == [b"id"]
 
 
+def test_a_peer_that_told_of_it_and_did_not_send_it_is_not_asked_at_once_again() -> None:
+    bench = listening(outside=2)
+    bench.ihave("outside0", "t", b"id")
+    bench.heartbeat()
+    bench.took("outside0")
+    bench.ihave("outside0", "t", b"id", b"other")
+    assert asked(bench, "outside0") == [b"other"]
+    bench.heartbeat()
+    bench.ihave("outside0", "t", b"id")
+    assert asked(bench, "outside0") == [b"id"], "it may have had its reasons"
+
+
 def test_a_floodsub_peers_control_is_not_answered() -> None:
     bench = listening()
     bench.join("floods", "t", protocol=FLOODSUB)
