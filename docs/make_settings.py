@@ -24,7 +24,7 @@ PARTS = {
 INTRODUCTION = """# Settings of gossipsub and floodsub
 
 The same keys everywhere: `rumormill.open("gossipsub", D=8)`, `--set D=8` on the command line, and
-`D = 8` in a table of `node.toml`. A wrong value or an unknown key raises one sentence that names it.
+`D = 8` in a table of `node.toml`. A wrong value or an unknown key is named in one sentence.
 floodsub has all but those under "gossipsub". This page is made by `make docs`.
 """
 

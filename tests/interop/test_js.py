@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from typing import Any
 
 import pytest
-import rumormill
 from js_peer import JsPeer, StartJsPeer, numbered_payloads
+
+import rumormill
 from rumormill import Network, Subscription
 
 TOPIC = "weather"
 LISTEN = "/ip4/127.0.0.1/tcp/0"
-
-Open = Callable[..., "asyncio.Future[Network]"]
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ async def networks() -> AsyncIterator[AsyncExitStack]:
 
 
 async def connected(
-    stack: AsyncExitStack, start: StartJsPeer, *, we_dial: bool, router: str, **settings: object
+    stack: AsyncExitStack, start: StartJsPeer, *, we_dial: bool, router: str, **settings: Any
 ) -> tuple[Network, Subscription, JsPeer]:
     """Our node and a js node that know of each other's subscription."""
     policy = str(settings.get("signing", "StrictSign"))
@@ -34,9 +34,7 @@ async def connected(
         network = await stack.enter_async_context(opened)
         messages = network.subscribe(TOPIC, buffer=10_000)
     else:
-        network = await stack.enter_async_context(
-            rumormill.open(router, listen=LISTEN, **settings)
-        )
+        network = await stack.enter_async_context(rumormill.open(router, listen=LISTEN, **settings))
         messages = network.subscribe(TOPIC, buffer=10_000)
         js = await start(topics=[TOPIC], router=router, policy=policy, dial=[network.addresses[0]])
     await network.wait_for_peers(TOPIC, timeout=20)
