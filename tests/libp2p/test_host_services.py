@@ -9,6 +9,7 @@ from host_net import FAKE_PROTOCOL, FakePubsub, HostNet, key
 
 from rumormill.core import trace
 from rumormill.core.machine import PeerJoined
+from rumormill.libp2p.connection_keeper import STREAM_REFUSED
 from rumormill.libp2p.effects import Listening
 from rumormill.libp2p.services import SPEAKING_PAUSE
 from rumormill.libp2p.stack.connection import (
@@ -243,3 +244,11 @@ def test_service_streams_are_limited() -> None:
     assert scene.faults() == ["too_many_service_streams"] * 2
     scene.close(streams[0])
     assert not scene.reset(scene.open(PING)), "one has ended, there is room again"
+
+
+def test_a_stream_that_nobody_here_speaks_is_traced_with_the_reason() -> None:
+    scene = Scene()
+    scene.open("/nobody/speaks/this")
+    (refused,) = scene.net.traces(scene.host, STREAM_REFUSED)
+    assert (refused.peer, refused.fields) == (BOB, {"reason": "reset_by_peer"})
+    assert scene.faults() == []

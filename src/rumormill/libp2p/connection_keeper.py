@@ -27,6 +27,7 @@ from rumormill.libp2p.stack.connection import (
     ConnectionEvent,
     Established,
     Failed,
+    InboundRefused,
     StreamData,
     StreamDrained,
     StreamEnded,
@@ -37,6 +38,9 @@ from rumormill.libp2p.stack.connection import (
 from rumormill.libp2p.stack.keys import PrivateKey
 from rumormill.libp2p.stack.multiaddr import Multiaddr
 from rumormill.libp2p.timers import Timers
+
+STREAM_REFUSED = "stream_refused"
+"""A trace event: a stream that a peer began came to nothing; fields: reason."""
 
 OWN_IDENTITY = "own_identity"
 """Why the handshake with ourselves fails."""
@@ -76,6 +80,7 @@ class ConnectionKeeper:
             StreamEnded: self._on_stream_ended,
             StreamReset: self._on_stream_lost,
             StreamRefused: self._on_stream_lost,
+            InboundRefused: self._on_inbound_refused,
             Closed: self._on_closed,
             Failed: self._on_failed,
         }
@@ -297,6 +302,9 @@ class ConnectionKeeper:
         owner = link.streams.get(event.stream)
         if owner is not None:
             owner.ended(link, event.stream, now)
+
+    def _on_inbound_refused(self, link: Link, event: InboundRefused, now: float) -> None:
+        self._turn.trace(now, STREAM_REFUSED, link.peer, reason=event.reason)
 
     def _on_stream_lost(self, link: Link, event: StreamReset | StreamRefused, now: float) -> None:
         owner = link.streams.get(event.stream)

@@ -18,6 +18,7 @@ from rumormill.libp2p.stack.connection import (
     Closed,
     ConnectionLimits,
     Established,
+    InboundRefused,
     PongReceived,
     StreamData,
     StreamDrained,
@@ -129,7 +130,7 @@ def test_a_stream_without_a_common_protocol_is_refused_and_the_connection_lives(
     stream = pair.dialer.connection.open_stream(["/x", "/y"], 0.0)
     pair.pump()
     assert pair.dialer.take() == [StreamRefused(stream, "no_common_protocol")]
-    assert pair.listener.take() == []
+    assert pair.listener.take() == [InboundRefused(stream, "reset_by_peer")]
     assert pair.open() > stream
 
 

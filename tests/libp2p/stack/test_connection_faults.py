@@ -16,6 +16,7 @@ from rumormill.libp2p.stack.connection import (
     ConnectionEvent,
     ConnectionLimits,
     Failed,
+    InboundRefused,
     StreamData,
     StreamEnded,
     StreamOpened,
@@ -295,7 +296,7 @@ def test_a_stream_that_never_negotiates_is_reset_in_time() -> None:
     peer = RawPeer()
     assert peer.send(data(1, b"", SYN), now=1.0) == []
     assert peer.connection.next_wake() == 11.0
-    assert peer.connection.wake(11.0) == []
+    assert peer.connection.wake(11.0) == [InboundRefused(1, "timed_out")]
     assert headers(peer.read()) == [(WINDOW_UPDATE, RST, 1, 0)]
     assert not peer.connection.closed
 
@@ -361,21 +362,25 @@ def test_bytes_kept_for_a_stream_that_is_refused_are_let_go() -> None:
 def test_a_bad_negotiation_costs_the_stream_and_not_the_connection() -> None:
     peer = RawPeer()
     junk = data(1, b"\x05junk\n", SYN) + data(1, b"more junk") + data(1, b"", FIN)
-    assert peer.send(junk + data(3, PROPOSAL, SYN)) == [StreamOpened(3, ECHO, inbound=True)]
+    assert peer.send(junk + data(3, PROPOSAL, SYN)) == [
+        InboundRefused(1, "bad_greeting"),
+        StreamOpened(3, ECHO, inbound=True),
+    ]
     assert (WINDOW_UPDATE, RST, 1, 0) in headers(peer.read())
 
 
-def test_a_stream_that_ends_before_it_has_a_protocol_is_reset_in_silence() -> None:
+def test_a_stream_that_ends_before_it_has_a_protocol_is_reset() -> None:
     peer = RawPeer()
-    assert peer.send(data(1, PROPOSAL[:5], SYN | FIN)) == []
+    assert peer.send(data(1, PROPOSAL[:5], SYN | FIN)) == [InboundRefused(1, "ended_by_peer")]
     assert (WINDOW_UPDATE, RST, 1, 0) in headers(peer.read())
     assert peer.connection.next_wake() == 30.0
 
 
-def test_a_stream_reset_before_it_has_a_protocol_is_never_mentioned() -> None:
+def test_a_stream_reset_before_it_has_a_protocol_is_no_stream() -> None:
     peer = RawPeer()
     reset = encode_header(DATA, RST, 1, 0)
-    assert peer.send(data(1, PROPOSAL[:5], SYN) + reset) == []
+    refused = [InboundRefused(1, "reset_by_peer")]
+    assert peer.send(data(1, PROPOSAL[:5], SYN) + reset) == refused
     assert peer.connection.next_wake() == 30.0
 
 
@@ -407,7 +412,7 @@ def test_streams_past_the_limit_are_reset() -> None:
     for stream in (1, 3):
         peer.send(data(stream, PROPOSAL, SYN))
     peer.read()
-    assert peer.send(data(5, PROPOSAL, SYN)) == []
+    assert peer.send(data(5, PROPOSAL, SYN)) == [InboundRefused(5, "too_many_streams")]
     assert headers(peer.read()) == [(WINDOW_UPDATE, RST, 5, 0)]
 
 

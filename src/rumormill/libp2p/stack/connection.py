@@ -28,6 +28,7 @@ from rumormill.libp2p.stack.events import (
     ConnectionEvent,
     Established,
     Failed,
+    InboundRefused,
     PongReceived,
     StreamData,
     StreamDrained,
@@ -54,8 +55,8 @@ from rumormill.libp2p.stack.yamux_frames import (
 
 __all__ = [
     "Closed", "Connection", "ConnectionEvent", "ConnectionLimits", "Established", "Failed",
-    "PongReceived", "StreamData", "StreamDrained", "StreamEnded", "StreamOpened", "StreamRefused",
-    "StreamReset",
+    "InboundRefused", "PongReceived", "StreamData", "StreamDrained", "StreamEnded", "StreamOpened",
+    "StreamRefused", "StreamReset",
 ]  # fmt: skip
 
 
@@ -301,7 +302,7 @@ class Connection:
                 settling.arrived(event.stream, now)
             elif isinstance(event, GoneAway):
                 self._on_gone_away(event.code, events)
-            elif isinstance(event, PongReceived) or event.stream not in unsettled:
+            elif isinstance(event, PongReceived | InboundRefused) or event.stream not in unsettled:
                 events.append(event)
             else:
                 settling.take(event, events)

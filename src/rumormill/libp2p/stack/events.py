@@ -52,6 +52,13 @@ class StreamRefused(NamedTuple):
     reason: str
 
 
+class InboundRefused(NamedTuple):
+    """A stream that the peer began did not come about: over a limit, or without a protocol."""
+
+    stream: int
+    reason: str
+
+
 class PongReceived(NamedTuple):
     """The peer answered a keep-alive ping, after ``round_trip`` seconds."""
 
@@ -79,6 +86,7 @@ ConnectionEvent: TypeAlias = (
     | StreamEnded
     | StreamReset
     | StreamRefused
+    | InboundRefused
     | PongReceived
     | Closed
     | Failed

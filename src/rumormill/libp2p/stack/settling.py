@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.libp2p.stack.events import (
     ConnectionEvent,
+    InboundRefused,
     StreamData,
     StreamDrained,
     StreamEnded,
@@ -166,5 +167,5 @@ class Settling:
         self._refused.append(stream)
         self._session.keep(-unsettled.size)
         self._session.reset(stream)
-        if not unsettled.inbound:
-            events.append(StreamRefused(stream, reason))
+        refused = InboundRefused if unsettled.inbound else StreamRefused
+        events.append(refused(stream, reason))

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.libp2p.stack.events import (
+    InboundRefused,
     PongReceived,
     StreamData,
     StreamDrained,
@@ -55,7 +56,14 @@ class GoneAway(NamedTuple):
 
 
 YamuxEvent: TypeAlias = (
-    StreamArrived | StreamData | StreamDrained | StreamEnded | StreamReset | PongReceived | GoneAway
+    StreamArrived
+    | StreamData
+    | StreamDrained
+    | StreamEnded
+    | StreamReset
+    | InboundRefused
+    | PongReceived
+    | GoneAway
 )
 
 
@@ -230,6 +238,7 @@ class YamuxSession:
             stream = self._table.add_theirs(number)
             if stream is None:
                 self._refuse(number)
+                events.append(InboundRefused(number, "too_many_streams"))
             else:
                 events.append(StreamArrived(number))
         elif flags & RST:

@@ -102,6 +102,8 @@ class YamuxStream:
         while self.queued and self.send_window:
             self._data_frame(out)
         if self.end_wanted and not self.end_sent and not self.queued:
+            # Never with the last bytes: go wakes its reader at the flag, before it has read the
+            # payload, and the reader takes what is there for everything.
             out.append(encode_header(DATA, self._flags() | FIN, self.number, 0))
             self.end_sent = True
 
@@ -121,11 +123,7 @@ class YamuxStream:
             size = min(self.send_window, LARGEST_FRAME)
         self.queued -= size
         self.send_window -= size
-        flags = self._flags()
-        if self.end_wanted and not self.queued:
-            flags |= FIN
-            self.end_sent = True
-        out.append(encode_header(DATA, flags, self.number, size))
+        out.append(encode_header(DATA, self._flags(), self.number, size))
         if self.queued:
             self._take(size, out.append)
         else:
