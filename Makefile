@@ -92,6 +92,7 @@ format: setup ## put the code into the common form
 .PHONY: docs
 docs: setup ## write the pages that are made from the code
 	$(BIN)/python docs/make_settings.py
+	$(BIN)/python docs/make_interop.py
 
 .PHONY: interop
 interop: setup ## only the tests with real peers of other implementations

@@ -1,41 +1,170 @@
-"""Tests with real peers: marked as such, given more time, and the peers as fixtures."""
+"""Tests with real peers: marked as such, given more time, and the peers as fixtures.
+
+At the end of a run, the matrix of what was tested with whom is printed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any, TypeVar
 
+import go_peer
+import interop_matrix
+import js_peer
+import py_peer
 import pytest
-from js_peer import JsPeer, StartJsPeer, installed_program
+import rumormill_peer
+import rust_peer
+from go_peer import GoPeer, StartGoPeer
+from js_peer import JsPeer, StartJsPeer
+from our_node import OpenNode, OurNode, open_our_node
+from peer_process import PeerProcess, RouterPeer
+from py_peer import PyPeer, StartPyPeer
+from rumormill_peer import RumormillPeer, StartRumormillPeer
+from rust_peer import RustPeer, StartRustPeer
+from transcript import RecordingPubsub
 
-# The first test of a fresh machine also waits for the peer's packages.
 TIMEOUT = 300
+
+# Programs for other environments than that of the tests.
+collect_ignore = ["peers"]
+
+MATRIX = "interop/matrix"
+"""Where pytest's cache keeps the matrix of the last run of all tests: docs/make_interop.py makes a
+page of it."""
+
+Peer = TypeVar("Peer", bound=PeerProcess)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "matrix(behaviour, direction, peer): see interop_matrix")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.interop)
+            cells = interop_matrix.cells_of(item)
+            item.user_properties += [("matrix", list(cell)) for cell in cells]
             if item.get_closest_marker("timeout") is None:
-                item.add_marker(pytest.mark.timeout(TIMEOUT))
+                # Without the fixtures: the first test of a fresh machine waits until its peer is
+                # built, which has a limit of its own.
+                item.add_marker(pytest.mark.timeout(TIMEOUT, func_only=True))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    stats = terminalreporter.stats
+    states = {"passed": "passed", "failed": "failed", "error": "failed", "skipped": "skipped"}
+    matrix = interop_matrix.collect(
+        (state, report) for word, state in states.items() for report in stats.get(word, ())
+    )
+    if not matrix:
+        return
+    terminalreporter.section("real peers")
+    for line in interop_matrix.as_text(matrix):
+        terminalreporter.line(line)
+    cache = getattr(terminalreporter.config, "cache", None)
+    if cache is not None and interop_matrix.complete(matrix):
+        cache.set(MATRIX, interop_matrix.to_json(matrix))
+
+
+# ---- the programs
 
 
 @pytest.fixture(scope="session")
 def js_program() -> Path:
     """The js peer's program, with its packages installed."""
-    return installed_program()
+    return js_peer.installed_program()
+
+
+@pytest.fixture(scope="session")
+def rust_program() -> Path:
+    """The rust peer's program, compiled."""
+    return rust_peer.built_program()
+
+
+@pytest.fixture(scope="session")
+def go_program() -> Path:
+    """The go peer's program, compiled."""
+    return go_peer.built_program()
+
+
+@pytest.fixture(scope="session")
+def py_program() -> Path:
+    """The interpreter that runs the py peer, with its packages installed."""
+    return py_peer.installed_program()
+
+
+# ---- the peers
+
+
+def _starter(
+    stack: AsyncExitStack, start: Callable[..., Awaitable[Peer]], program: Path
+) -> Callable[..., Awaitable[Peer]]:
+    async def start_one(**arguments: Any) -> Peer:
+        peer = await start(program, **arguments)
+        stack.push_async_callback(peer.stop)
+        return peer
+
+    return start_one
 
 
 @pytest.fixture
 async def start_js_peer(js_program: Path) -> AsyncIterator[StartJsPeer]:
     """Starts js peers (arguments of :meth:`JsPeer.start`) and stops them after the test."""
-    peers: list[JsPeer] = []
+    async with AsyncExitStack() as stack:
+        yield _starter(stack, JsPeer.start, js_program)
 
-    async def start(**arguments: object) -> JsPeer:
-        peer = await JsPeer.start(js_program, **arguments)  # type: ignore[arg-type]
-        peers.append(peer)
-        return peer
 
-    yield start
-    for peer in peers:
-        await peer.stop()
+@pytest.fixture
+async def start_rust_peer(rust_program: Path) -> AsyncIterator[StartRustPeer]:
+    """Starts rust peers (arguments of :meth:`RustPeer.start`) and stops them after the test."""
+    async with AsyncExitStack() as stack:
+        yield _starter(stack, RustPeer.start, rust_program)
+
+
+@pytest.fixture
+async def start_py_peer(py_program: Path) -> AsyncIterator[StartPyPeer]:
+    """Starts py peers (arguments of :meth:`PyPeer.start`) and stops them after the test."""
+    async with AsyncExitStack() as stack:
+        yield _starter(stack, PyPeer.start, py_program)
+
+
+@pytest.fixture
+async def start_go_peer(go_program: Path) -> AsyncIterator[StartGoPeer]:
+    """Starts go peers (arguments of :meth:`GoPeer.start`) and stops them after the test."""
+    async with AsyncExitStack() as stack:
+        yield _starter(stack, GoPeer.start, go_program)
+
+
+@pytest.fixture
+async def start_rumormill_peer() -> AsyncIterator[StartRumormillPeer]:
+    """Starts nodes of ours in processes of their own, and stops them after the test."""
+    async with AsyncExitStack() as stack:
+        yield _starter(stack, RumormillPeer.start, rumormill_peer.installed_program())
+
+
+@pytest.fixture
+def start_peer(request: pytest.FixtureRequest, peer: str) -> Callable[..., Awaitable[RouterPeer]]:
+    """Starts peers of the kind that the test's parameter ``peer`` names."""
+    start: Callable[..., Awaitable[RouterPeer]] = request.getfixturevalue(f"start_{peer}_peer")
+    return start
+
+
+# ---- our own nodes
+
+
+@pytest.fixture
+async def open_node(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[OpenNode]:
+    """Opens nodes of ours that write down what they say, and closes them after the test."""
+    monkeypatch.setattr("rumormill.live.libp2p.Pubsub", RecordingPubsub)
+    async with AsyncExitStack() as stack:
+
+        async def open_one(*arguments: Any, **settings: Any) -> OurNode:
+            node = await open_our_node(*arguments, **settings)
+            stack.push_async_callback(node.network.close)
+            return node
+
+        yield open_one

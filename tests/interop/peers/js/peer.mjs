@@ -1,19 +1,13 @@
 // A js-libp2p node that is driven by JSON lines: commands on stdin, events on stdout.
+// The language is written down in ../README.md; --options is merged into the router's own.
 //
-//   node peer.mjs --router gossipsub|floodsub --listen ADDRESS [--dial ADDRESS ...]
-//                 [--topic TOPIC ...] [--policy StrictSign|StrictNoSign] [--options JSON]
-//
-// Commands: {"do": "publish", topic, data_base64}
-//           {"do": "publish_many", topic, count, size, prefix}
-//           {"do": "subscribe" | "unsubscribe" | "mesh", topic}
-//           {"do": "dial", address}, {"do": "peers"}, {"do": "stop"}
-// Every command is answered by one event of the name of its "do", or by an "error" event; the
-// node's own events are "ready", "peer", "subscription-change" and "message".
-// --options is merged into the router's own options, for tests that need another D or heartbeat.
 // The program ends with its stdin, so it cannot outlive the test that started it.
 
+import { createHash } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
+
+import { Bench } from './bench.mjs'
 
 // libp2p 3 expects a newer Node than version 20, for the sake of this one function.
 Promise.withResolvers ??= function () {
@@ -40,6 +34,7 @@ const { values: settings } = parseArgs({
     dial: { type: 'string', multiple: true, default: [] },
     topic: { type: 'string', multiple: true, default: [] },
     policy: { type: 'string', default: 'StrictSign' },
+    'message-id': { type: 'string' },
     options: { type: 'string', default: '{}' }
   }
 })
@@ -48,15 +43,42 @@ function say (event, fields = {}) {
   process.stdout.write(JSON.stringify({ event, ...fields }) + '\n')
 }
 
+// gossipsub transforms every copy, before it looks for duplicates.
+let copies = 0
+const copyCounter = {
+  inboundTransform (topic, data) {
+    copies++
+    return data
+  },
+  outboundTransform: (topic, data) => data
+}
+
+function originBytes ({ from, sequenceNumber }) {
+  const number = Buffer.alloc(8)
+  number.writeBigUInt64BE(sequenceNumber)
+  return Buffer.concat([from.toMultihash().bytes, number])
+}
+
+const sha256 = ({ data }) => createHash('sha256').update(data).digest()
+
+// Without an entry here: the library's own, js_pubkey when signed and sha256 when not.
+const messageIds = { origin_bytes: originBytes, sha256, js_pubkey: undefined }
+
 function makeRouter () {
   const common = { globalSignaturePolicy: settings.policy, ...JSON.parse(settings.options) }
   if (settings.router === 'floodsub') {
     return floodsub(common)
   }
+  const profile = settings['message-id']
+  if (profile !== undefined && !Object.hasOwn(messageIds, profile)) {
+    throw new Error(`no such message id: ${profile}`)
+  }
   return gossipsub({
     allowPublishToZeroTopicPeers: true,
     // All peers of a test share one address, which would count as an attack.
     scoreParams: { IPColocationFactorWhitelist: new Set(['127.0.0.1', '::1']) },
+    dataTransform: copyCounter,
+    msgIdFn: messageIds[profile],
     ...common
   })
 }
@@ -75,6 +97,7 @@ const node = await createLibp2p({
   services: { identify: identify(), ping: ping(), pubsub: makeRouter() }
 })
 const pubsub = node.services.pubsub
+const bench = new Bench(pubsub, say, () => settings.router === 'gossipsub' ? copies : null)
 
 function pubsubStreams (connections) {
   return connections.flatMap((connection) => connection.streams)
@@ -142,6 +165,24 @@ const commands = {
     const peers = pubsub.getMeshPeers?.(topic) ?? names(pubsub.getSubscribers(topic))
     return { topic, peers: peers.sort() }
   },
+  async bench_publish (command) {
+    pubsub.subscribe(`${command.topic}/ack`)
+    inBackground(command, bench.publish(command))
+    return { topic: command.topic }
+  },
+  async bench_receive (command) {
+    return bench.receive(command)
+  },
+  async bench_rate (command) {
+    inBackground(command, bench.rate(command))
+    return { topic: command.topic }
+  },
+  async bench_reset (command) {
+    return bench.reset(command)
+  },
+  async bench_report () {
+    return bench.report()
+  },
   async stop () {
     await node.stop()
     return {}
@@ -163,6 +204,9 @@ function listen () {
     say('subscription-change', { id: detail.peerId.toString(), subscriptions: detail.subscriptions })
   })
   pubsub.addEventListener('message', ({ detail: message }) => {
+    if (bench.takes(message)) {
+      return
+    }
     say('message', {
       topic: message.topic,
       data_base64: Buffer.from(message.data).toString('base64'),
@@ -173,6 +217,14 @@ function listen () {
   })
 }
 
+function complain (command, error) {
+  say('error', { do: command.do, problem: `${error.name}: ${error.message}` })
+}
+
+function inBackground (command, work) {
+  work.catch((error) => complain(command, error))
+}
+
 async function obey (command) {
   try {
     if (!Object.hasOwn(commands, command.do)) {
@@ -180,7 +232,7 @@ async function obey (command) {
     }
     say(command.do, await commands[command.do](command))
   } catch (error) {
-    say('error', { do: command.do, problem: `${error.name}: ${error.message}` })
+    complain(command, error)
   }
 }
 

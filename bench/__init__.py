@@ -1,0 +1,19 @@
+"""Speed and cost of rumormill, beside other implementations on the same machine.
+
+python -m bench            everything, into bench/results/latest.md and latest.json
+python -m bench pair       one publisher, one subscriber
+python -m bench mesh       ten nodes that all know each other
+python -m bench codec      single parts of our own, in one process
+python -m bench profile    where the time goes
+"""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+RESULTS = Path(__file__).parent / "results"
+
+# The programs that are measured, and what starts them, are those of the tests.
+_helpers = str(ROOT / "tests" / "helpers")
+if _helpers not in sys.path:
+    sys.path.insert(0, _helpers)

@@ -1,0 +1,132 @@
+"""``python -m bench``: see :mod:`bench`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+import bench
+from bench import codec, mesh, pair, profile, results, versions
+from bench.contestants import NAMES, Entry, chosen, enter, versions_of
+from bench.progress import Progress
+from bench.tables import tables
+
+PARTS = ("pair", "mesh", "codec")
+BUSY = 0.5
+"""Load per core from which on the figures are said to be doubtful."""
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=bench.__doc__)
+    parser.add_argument("part", nargs="?", choices=[*PARTS, "all", "profile"], default="all")
+    parser.add_argument("--quick", action="store_true", help="few messages: does it work at all?")
+    parser.add_argument(
+        "--only", type=_names, default=(), help=f"some of {','.join(NAMES)}, with commas"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        help="folder for the results; bench/results, or its folder scratch with --quick or --only",
+    )
+    arguments = parser.parse_args()
+    if arguments.output is None:
+        partial = arguments.quick or arguments.only
+        arguments.output = bench.RESULTS / "scratch" if partial else bench.RESULTS
+    return arguments
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: none of {', '.join(NAMES)}")
+    return names
+
+
+def enter_all(only: Sequence[str], progress: Progress) -> list[Entry]:
+    """Everyone who takes part, built where that has not been done before."""
+    contestants = chosen(only)
+    progress.begin("peers", len(contestants))
+    entries: list[Entry] = []
+    for contestant in contestants:
+        progress.step(f"peers: {contestant.name}")
+        entries.append(enter(contestant))
+    return entries
+
+
+async def measure(
+    parts: Sequence[str], entries: Sequence[Entry], quick: bool, progress: Progress
+) -> dict[str, Any]:
+    """Measure these parts, one after the other."""
+    measured: dict[str, Any] = {}
+    for name in parts:
+        circumstances = {
+            "machine": versions.machine(),
+            "quick": quick,
+            "versions": versions.codec() if name == "codec" else versions_of(entries),
+            "missing": {entry.name: entry.missing for entry in entries if entry.missing},
+        }
+        if name == "pair":
+            plan = pair.QUICK if quick else pair.PairPlan()
+            part = await pair.run(entries, plan, progress)
+        elif name == "mesh":
+            part = await mesh.run(entries, mesh.QUICK if quick else mesh.MeshPlan(), progress)
+        else:
+            part = await codec.run(codec.QUICK if quick else codec.CodecPlan(), progress)
+        measured[name] = {**circumstances, **part}
+    return measured
+
+
+def warn_if_busy(progress: Progress) -> None:
+    """Say so if something else is running."""
+    machine = versions.machine()
+    if machine["load"][0] > BUSY * machine["cores"]:
+        progress.say(
+            f"The machine is busy (load {machine['load'][0]} on {machine['cores']} cores): the"
+            " figures will be worse than they could be."
+        )
+
+
+def main() -> None:
+    """Measure, write, show."""
+    arguments = parse_arguments()
+    with Progress(Console(stderr=True)) as progress:
+        if arguments.part == "profile":
+            files = asyncio.run(profile.run(arguments.output, arguments.quick, progress))
+        else:
+            parts = PARTS if arguments.part == "all" else (arguments.part,)
+            # Single parts are our own: nobody else is needed.
+            needed = any(part != "codec" for part in parts)
+            entries = enter_all(arguments.only, progress) if needed else []
+            warn_if_busy(progress)
+            measured = asyncio.run(measure(parts, entries, arguments.quick, progress))
+            results.write(arguments.output, measured)
+            files = [arguments.output / results.MARKDOWN_FILE, arguments.output / results.JSON_FILE]
+    if arguments.part != "profile":
+        show(measured, as_json=arguments.json)
+    Console(stderr=True).print("Written:", *(str(file) for file in files))
+
+
+def show(measured: dict[str, Any], *, as_json: bool) -> None:
+    """Print what was measured just now."""
+    if as_json:
+        print(json.dumps(measured, indent=1))
+        return
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=180)
+    for table in tables(measured):
+        console.print(table.to_rich())
+        for note in table.notes:
+            console.print(note, style="dim")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+"""Results as tables: one form, shown on a terminal or written as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich import box
+from rich.table import Table as RichTable
+
+from bench.contestants import LABELS
+from bench.formatting import number, share
+from bench.goals import GOALS
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Table:
+    """Headings, lines of cells, and what one should know to read them."""
+
+    title: str
+    headings: Sequence[str]
+    lines: list[list[str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def to_markdown(self) -> str:
+        """As a section of a Markdown page."""
+
+        def line(cells: Sequence[str]) -> str:
+            return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+
+        ruler = line(["---"] + ["---:" if self._is_number(at) else "---" for at in self._columns()])
+        lines = [f"### {self.title}", "", line(self.headings), ruler]
+        lines += [line(cells) for cells in self.lines]
+        return "\n".join([*lines, "", *(f"{note}\n" for note in self.notes)])
+
+    def to_rich(self) -> RichTable:
+        """For a terminal."""
+        table = RichTable(title=self.title, box=box.SIMPLE_HEAD, title_justify="left")
+        table.add_column(self.headings[0])
+        for at in self._columns():
+            table.add_column(self.headings[at], justify="right" if self._is_number(at) else "left")
+        for cells in self.lines:
+            table.add_row(*cells)
+        return table
+
+    def _columns(self) -> range:
+        return range(1, len(self.headings))
+
+    def _is_number(self, column: int) -> bool:
+        cells = [line[column] for line in self.lines if line[column] not in ("", "-")]
+        return bool(cells) and all(cell[0].isdigit() for cell in cells)
+
+
+def tables(parts: dict[str, Row]) -> list[Table]:
+    """All tables of the parts that were measured."""
+    makers = {"pair": pair_tables, "mesh": mesh_tables, "codec": codec_tables}
+    found: list[Table] = []
+    for name, part in parts.items():
+        found += makers[name](part)
+        if name in GOALS:
+            found.append(goal_table(name, part))
+    return found
+
+
+def _best(row: Row, metric: str) -> float | None:
+    return row[metric]["best"] if metric in row else None
+
+
+def _ratio(value: float | None, base: float | None) -> str:
+    return "-" if value is None or not base else number(value / base)
+
+
+# ---- pair
+
+
+def pair_tables(part: Row) -> list[Table]:
+    """The figures of two processes, and the price of a signature."""
+    return [_pair_table(part), _signature_table(part)]
+
+
+def _pair_table(part: Row) -> Table:
+    table = Table(
+        "Publisher to subscriber, two processes",
+        ["case", "implementation", "messages/s", "x py", "x js", "x rust", "publisher us",
+         "subscriber us", "publisher / sign", "subscriber / verify"],
+        notes=[
+            f"Best of {part['rounds']} rounds. us: CPU time per message, of the whole process. The"
+            " last two columns: that CPU time over the price of one signature in the library at"
+            " work; for the others, in PyNaCl."
+        ],
+    )  # fmt: skip
+    rates = {
+        (row["case"], row["contestant"]): _best(row, "messages_per_second") for row in part["rows"]
+    }
+    for row in part["rows"]:
+        case, rate = row["case"], _best(row, "messages_per_second")
+        if rate is None:
+            missing = f"missing: {row['missing']}"
+            table.lines.append([case, LABELS[row["contestant"]], missing, *["-"] * 7])
+            continue
+        ratios = [_ratio(rate, rates.get((case, other))) for other in ("py", "js", "rust")]
+        publisher, subscriber = _best(row, "publisher_us"), _best(row, "subscriber_us")
+        table.lines.append(
+            [case, LABELS[row["contestant"]], number(rate), *ratios, number(publisher),
+             number(subscriber), *_over_signature(part, row, publisher, subscriber)]
+        )  # fmt: skip
+    return table
+
+
+def _over_signature(
+    part: Row, row: Row, publisher: float | None, subscriber: float | None
+) -> list[str]:
+    if row["signing"] != "signed":
+        return ["-", "-"]
+    costs = part["signatures"][str(row["size"])]
+    library = "native" if row["contestant"] == "native" else "pynacl"
+    return [
+        _ratio(publisher, costs[f"{library}_sign"]["best"]),
+        _ratio(subscriber, costs[f"{library}_verify"]["best"]),
+    ]
+
+
+def _signature_table(part: Row) -> Table:
+    sizes = list(part["signatures"])
+    routes = list(part["signatures"][sizes[0]])
+    return Table(
+        "One Ed25519 signature, called from Python, CPU us",
+        ["library and call", *(f"{size} B" for size in sizes)],
+        [
+            [
+                {"pynacl": "PyNaCl", "native": "rumormill-native"}[route.split("_")[0]]
+                + f" {route.split('_')[1]}",
+                *(number(part["signatures"][size][route]["best"]) for size in sizes),
+            ]
+            for route in routes
+        ],
+    )
+
+
+# ---- mesh
+
+
+def mesh_tables(part: Row) -> list[Table]:
+    """The figures of ten processes."""
+    table = Table(
+        f"{part['nodes']} processes on the full graph, mesh of 6, signed {part['size']} B,"
+        " one publisher",
+        ["rate", "implementation", "delivered", "p50 ms", "p99 ms", "worst p99 ms",
+         "CPU us/delivery", "copies/delivery", "verifies/delivery", "achieved/s"],
+        notes=[
+            f"Of {part['rounds']} rounds of {part['seconds']:g} s: the best latencies and CPU, the"
+            " worst delivery and verifies, the median of copies. Latencies: of the median node, and"
+            " of the worst. CPU: of all processes together.",
+            *_verify_notes(part["rows"]),
+        ],
+    )  # fmt: skip
+    for row in part["rows"]:
+        head = [f"{row['rate']}/s", LABELS[row["contestant"]]]
+        if "ratio" not in row:
+            table.lines.append([*head, f"missing: {row['missing']}", *["-"] * 7])
+            continue
+        figures = [
+            number(_best(row, metric))
+            for metric in ("p50_ms", "p99_ms", "worst_p99_ms", "cpu_us_per_delivery",
+                           "copies_per_delivery", "verifies_per_delivery", "achieved_rate")
+        ]  # fmt: skip
+        table.lines.append([*head, share(_best(row, "ratio")), *figures])
+    return [table]
+
+
+def _verify_notes(rows: Sequence[Row]) -> list[str]:
+    known: dict[str, list[str]] = {}
+    for row in rows:
+        names = known.setdefault(row["verifies_known_by"], [])
+        if LABELS[row["contestant"]] not in names:
+            names.append(LABELS[row["contestant"]])
+    return [f"Verifies of {' and '.join(names)}: from {how}." for how, names in known.items()]
+
+
+# ---- codec
+
+
+def codec_tables(part: Row) -> list[Table]:
+    """The figures of single parts."""
+    parts = Table(
+        f"Single parts, one process, signed {part['size']} B, no signatures made or checked",
+        ["part", "CPU us/message"],
+        [[row["name"], number(row["us_per_message"])] for row in part["rows"]],
+        [f"Messages come {part['batch']} at a time."],
+    )
+    names = {
+        "nodes": "nodes",
+        "events": "events",
+        "deliveries": "deliveries",
+        "events_per_second": "events per CPU second",
+        "deliveries_per_second": "deliveries per CPU second",
+        "virtual_seconds_per_second": "virtual seconds per CPU second",
+    }
+    simulation = Table(
+        "Simulator: gossipsub in virtual time",
+        ["figure", "value"],
+        [[name, number(part["simulation"][key])] for key, name in names.items()],
+    )
+    return [parts, simulation]
+
+
+# ---- goals
+
+
+def goal_table(name: str, part: Row) -> Table:
+    """Every goal with what became of it."""
+    lines = [
+        [
+            goal.subject,
+            number(goal.figure.values.get("best")),
+            goal.wanted,
+            goal.verdict,
+            number(goal.figure.values.get("median")),
+        ]
+        for goal in GOALS[name](part)
+    ]
+    headings = ["goal", "figure", "wanted", "verdict", "median"]
+    return Table(f"Goals: {name}", headings, lines)

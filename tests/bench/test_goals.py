@@ -1,0 +1,92 @@
+"""Goals are computed from the figures of the run, whatever they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bench.goals import Figure, Goal, fixed, mesh_goals, pair_goals
+
+
+def figure(best: float, median: float | None = None) -> Figure:
+    return Figure("ours", {"best": best, "median": best if median is None else median})
+
+
+def row(contestant: str, case: str, rate: float, publisher: float, subscriber: float) -> Any:
+    values = {
+        "messages_per_second": rate,
+        "publisher_us": publisher,
+        "subscriber_us": subscriber,
+    }
+    return {
+        "contestant": contestant,
+        "case": case,
+        "missing": "",
+        **{metric: figure(value).values for metric, value in values.items()},
+    }
+
+
+def pair_part(*rows: Any) -> Any:
+    costs = {"pynacl_verify": figure(50.0).values, "pynacl_sign": figure(20.0).values}
+    return {"rows": list(rows), "signatures": {"1000": costs, "1024": costs}}
+
+
+def verdicts(goals: list[Goal]) -> dict[tuple[str, str], str]:
+    return {(goal.subject, goal.limit.words): goal.verdict for goal in goals}
+
+
+def test_a_goal_says_by_how_much_it_was_reached_or_missed() -> None:
+    assert Goal("", figure(60), True, fixed("", 50)).verdict == "reached, 20.0% above"
+    assert Goal("", figure(40), True, fixed("", 50)).verdict == "not reached, 20.0% below"
+    assert Goal("", figure(40), False, fixed("", 50)).verdict == "reached, 20.0% below"
+    assert Goal("", figure(50), False, fixed("", 50)).verdict == "reached, exactly"
+    assert Goal("", figure(1), False, fixed("two pears", 2.0), " g").wanted == (
+        "at most two pears (2.00 g)"
+    )
+
+
+def test_a_goal_that_only_the_best_round_reached_says_so() -> None:
+    goal = Goal("", figure(40, median=60), False, fixed("", 50))
+    assert goal.verdict == "reached by the best only, 20.0% below"
+    assert goal.to_json()["reached"] == {"best": True, "median": False}
+
+
+def test_goals_of_a_pair_hold_our_figures_against_those_of_the_same_run() -> None:
+    part = pair_part(
+        row("ours", "signed 1024 B", 6000, publisher=50, subscriber=70),
+        row("js", "signed 1024 B", 3000, publisher=200, subscriber=200),
+    )
+    found = verdicts(pair_goals(part))
+    rate, publisher = "signed 1024 B, messages/s", "signed 1024 B, CPU of the publisher"
+    assert found[rate, "1.5 x js-libp2p"] == "reached, 33.3% above"
+    assert found[publisher, "2 x one PyNaCl sign"] == "not reached, 25.0% above"
+
+
+def test_a_goal_without_the_other_implementation_says_why_it_cannot_be_said() -> None:
+    missing = {"contestant": "rust", "case": "unsigned 1024 B", "missing": "cargo is not there"}
+    part = pair_part(row("ours", "unsigned 1024 B", 6000, 50, 70), missing)
+    found = verdicts(pair_goals(part))
+    subject = "unsigned 1024 B, CPU of the publisher"
+    reason = found[subject, "2 x rust-libp2p"]
+    assert reason == "cannot be said: rust-libp2p: cargo is not there"
+
+
+def test_goals_of_a_mesh_name_the_rate_and_the_other_implementation() -> None:
+    def mesh_row(contestant: str, rate: int, ratio: float, cpu: float, p99: float) -> Any:
+        values = {
+            "ratio": ratio,
+            "cpu_us_per_delivery": cpu,
+            "p99_ms": p99,
+            "verifies_per_delivery": 1.0,
+        }
+        figures = {metric: figure(value).values for metric, value in values.items()}
+        return {"contestant": contestant, "rate": rate, "missing": "", **figures}
+
+    rows = [mesh_row("ours", 100, 1.0, 500, 6), mesh_row("ours", 500, 0.9, 400, 60)]
+    rows += [mesh_row("rust", 100, 1.0, 1000, 5), mesh_row("rust", 500, 1.0, 800, 600)]
+    found = verdicts(mesh_goals({"rows": rows}))
+    ours = "ours (PyNaCl)"
+    assert found[f"{ours}, delivered at 500/s", "everything"].startswith("not reached")
+    assert found[f"{ours}, verifies per delivery at 100/s", "one"].startswith("reached")
+    assert found[f"{ours}, CPU per delivery at 100/s", "0.5 x rust-libp2p"] == ("reached, exactly")
+    assert found[f"{ours}, p99 at 100/s", "rust-libp2p"] == ("not reached, 20.0% above")
+    assert found[f"{ours}, p99 at 500/s", "rust-libp2p"].startswith("reached")

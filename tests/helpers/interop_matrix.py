@@ -1,0 +1,222 @@
+"""The matrix of the tests with real peers: peer x behaviour x direction, filled by the run.
+
+A test says which row it belongs to by ``@row(behaviour, direction)``; the peer, and the direction
+where it is not given, are its parameters of these names. A cell may stand for several tests.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import pytest
+
+PEERS = ("rust", "js", "py", "go")
+
+# Directions
+WE_DIAL = "we dial"
+THEY_DIAL = "they dial"
+OURS = "ours to them"
+THEIRS = "theirs to us"
+BOTH = "both ways"
+
+# Behaviours
+GOSSIPSUB_SIGNED = "gossipsub, signed: 100 messages each way"
+GOSSIPSUB_UNSIGNED = "gossipsub, unsigned: 100 messages each way"
+FLOODSUB_SIGNED = "floodsub, signed: 100 messages each way"
+FLOODSUB_UNSIGNED = "floodsub, unsigned: 100 messages each way"
+GUEST = "a floodsub node and a gossipsub node"
+MESH = "in each other's mesh, and out of it"
+SIZES = "messages of 1 B, 1 KiB, 60 KiB, 1 MiB"
+RECOVERY = "recovery by IHAVE and IWANT alone"
+RESTART = "killed and started anew, the topic heals"
+MIXED = "mixed mesh of ten processes"
+IDENTIFY = "Noise, yamux, identify"
+PING = "ping"
+STREAMS = "streams under load"
+
+ROWS = (
+    (IDENTIFY, WE_DIAL),
+    (IDENTIFY, THEY_DIAL),
+    (PING, OURS),
+    (PING, THEIRS),
+    (STREAMS, OURS),
+    (STREAMS, THEIRS),
+    (GOSSIPSUB_SIGNED, WE_DIAL),
+    (GOSSIPSUB_SIGNED, THEY_DIAL),
+    (GOSSIPSUB_UNSIGNED, WE_DIAL),
+    (GOSSIPSUB_UNSIGNED, THEY_DIAL),
+    (FLOODSUB_SIGNED, WE_DIAL),
+    (FLOODSUB_SIGNED, THEY_DIAL),
+    (FLOODSUB_UNSIGNED, WE_DIAL),
+    (FLOODSUB_UNSIGNED, THEY_DIAL),
+    (GUEST, BOTH),
+    (MESH, BOTH),
+    (SIZES, OURS),
+    (SIZES, THEIRS),
+    (RECOVERY, OURS),
+    (RECOVERY, THEIRS),
+    (RESTART, WE_DIAL),
+    (RESTART, THEY_DIAL),
+    (MIXED, BOTH),
+)
+
+NO_ROUTER = "the go module proxy has no router: see tests/vectors/go-wire"
+ABSENT: dict[tuple[str, str], str] = {
+    **{
+        (behaviour, "go"): NO_ROUTER
+        for behaviour, _ in ROWS
+        if behaviour not in (IDENTIFY, PING, STREAMS)
+    },
+    **{
+        (behaviour, peer): "a matter of the stack: tested with go"
+        for behaviour in (PING, STREAMS)
+        for peer in ("rust", "js", "py")
+    },
+    (FLOODSUB_UNSIGNED, "js"): "its floodsub drops messages without an author, its own too",
+}
+"""Cells that no test can fill, and why."""
+
+
+class Cell(NamedTuple):
+    """One field of the table."""
+
+    behaviour: str
+    direction: str
+    peer: str
+
+    def __str__(self) -> str:
+        return " / ".join(self)
+
+
+class Outcome(NamedTuple):
+    """What became of one test of a cell: passed, failed or skipped, and why if not passed."""
+
+    state: str
+    reason: str = ""
+
+
+Matrix = Mapping[Cell, list[Outcome]]
+
+
+def row(
+    behaviour: str, direction: str | None = None, peer: str | None = None
+) -> pytest.MarkDecorator:
+    """Mark a test as one of a row; what is not given comes from the test's parameters."""
+    return pytest.mark.matrix(behaviour, direction=direction, peer=peer)
+
+
+def cells_of(item: pytest.Item) -> list[Cell]:
+    """The cells that a test fills."""
+    parameters: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    found: list[Cell] = []
+    for marker in item.iter_markers("matrix"):
+        behaviour = str(marker.args[0])
+        direction = marker.kwargs["direction"] or parameters.get("direction")
+        peers = marker.kwargs["peer"] or parameters.get("peer")
+        if (behaviour, direction) not in ROWS or peers is None:
+            raise pytest.UsageError(
+                f"{item.nodeid}: no such row: {behaviour}, {direction}, {peers}"
+            )
+        found += [Cell(behaviour, str(direction), peer) for peer in str(peers).split()]
+    return found
+
+
+def collect(reports: Iterable[tuple[str, Any]]) -> dict[Cell, list[Outcome]]:
+    """The outcomes in the reports of a run, each given with pytest's word for its state."""
+    found: dict[Cell, list[Outcome]] = {}
+    for state, report in reports:
+        for name, cell in getattr(report, "user_properties", ()):
+            if name == "matrix":
+                outcome = Outcome(state, _reason(state, report))
+                found.setdefault(Cell(*cell), []).append(outcome)
+    return found
+
+
+def _reason(state: str, report: Any) -> str:
+    if state == "skipped" and isinstance(report.longrepr, tuple):
+        return str(report.longrepr[2]).removeprefix("Skipped: ")
+    return "" if state == "passed" else str(report.nodeid)
+
+
+# ---- the table
+
+
+def word(cell: Cell, outcomes: list[Outcome] | None) -> str:
+    """What stands in a cell.
+
+    >>> word(Cell(PING, OURS, "go"), [Outcome("passed"), Outcome("passed")])
+    'yes (2)'
+    >>> word(Cell(PING, OURS, "go"), None), word(Cell(MESH, BOTH, "go"), None)
+    ('?', '-')
+    """
+    if not outcomes:
+        return "-" if (cell.behaviour, cell.peer) in ABSENT else "?"
+    states = Counter(outcome.state for outcome in outcomes)
+    if states["failed"]:
+        return f"NO ({states['failed']} of {len(outcomes)})"
+    if states["skipped"]:
+        return "skipped"
+    return "yes" if len(outcomes) == 1 else f"yes ({len(outcomes)})"
+
+
+def table(matrix: Matrix) -> list[list[str]]:
+    """The rows with their cells, under a head."""
+    rows = [["behaviour", "direction", *PEERS]]
+    for behaviour, direction in ROWS:
+        cells = [Cell(behaviour, direction, peer) for peer in PEERS]
+        rows.append([behaviour, direction, *(word(cell, matrix.get(cell)) for cell in cells)])
+    return rows
+
+
+def as_text(matrix: Matrix) -> list[str]:
+    """The rows that were run, for a terminal, and why something was skipped."""
+    head, *rows = table(matrix)
+    run = {(cell.behaviour, cell.direction) for cell in matrix}
+    rows = [head, *(each for each in rows if (each[0], each[1]) in run)]
+    widths = [max(len(each) for each in column) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(each.ljust(width) for each, width in zip(line, widths, strict=True)).rstrip()
+        for line in rows
+    ]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return lines + [f"skipped: {reason}" for reason in reasons(matrix, "skipped")]
+
+
+def reasons(matrix: Matrix, state: str) -> list[str]:
+    """Why tests ended in this state, each reason once."""
+    found = [
+        each.reason for outcomes in matrix.values() for each in outcomes if each.state == state
+    ]
+    return list(dict.fromkeys(found))
+
+
+def words(matrix: Matrix) -> dict[Cell, str]:
+    """What stands in each cell."""
+    cells = [Cell(*each, peer) for each in ROWS for peer in PEERS]
+    return {cell: word(cell, matrix.get(cell)) for cell in cells}
+
+
+def complete(matrix: Matrix) -> bool:
+    """Whether every cell was run, whatever came of it."""
+    return "?" not in words(matrix).values()
+
+
+def unfilled(matrix: Matrix) -> list[str]:
+    """Cells that did not run, or did not pass."""
+    return [
+        f"{cell}: {found}"
+        for cell, found in words(matrix).items()
+        if not found.startswith(("yes", "-"))
+    ]
+
+
+def to_json(matrix: Matrix) -> list[list[Any]]:
+    """The matrix in plain values."""
+    return [[*cell, [list(each) for each in outcomes]] for cell, outcomes in matrix.items()]
+
+
+def from_json(rows: Iterable[list[Any]]) -> dict[Cell, list[Outcome]]:
+    """The matrix from plain values."""
+    return {Cell(*cell): [Outcome(*each) for each in outcomes] for *cell, outcomes in rows}

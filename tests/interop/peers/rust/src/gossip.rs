@@ -1,0 +1,153 @@
+//! gossipsub as the command line asks for it.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use libp2p::gossipsub::{
+    AllowAllSubscriptionFilter, Behaviour, ConfigBuilder, DataTransform, IdentityTransform,
+    Message, MessageAuthenticity, MessageId, RawMessage, TopicHash, ValidationMode, Version,
+};
+use libp2p::identity::Keypair;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::arguments::Arguments;
+
+pub type Gossipsub = Behaviour<CopyCounter, AllowAllSubscriptionFilter>;
+
+/// Changes nothing, and counts: gossipsub transforms every copy, before it looks for duplicates.
+#[derive(Clone, Default)]
+pub struct CopyCounter(Arc<AtomicU64>);
+
+impl CopyCounter {
+    pub fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl DataTransform for CopyCounter {
+    fn inbound_transform(&self, raw: RawMessage) -> io::Result<Message> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        IdentityTransform.inbound_transform(raw)
+    }
+
+    fn outbound_transform(&self, topic: &TopicHash, data: Vec<u8>) -> io::Result<Vec<u8>> {
+        IdentityTransform.outbound_transform(topic, data)
+    }
+}
+
+pub fn gossipsub(
+    key: &Keypair,
+    arguments: &Arguments,
+    copies: CopyCounter,
+) -> Result<Gossipsub, String> {
+    let mut builder = ConfigBuilder::default();
+    let (author, validation, id) = match arguments.policy.as_str() {
+        "StrictSign" => (
+            MessageAuthenticity::Signed(key.clone()),
+            ValidationMode::Strict,
+            "rust_text",
+        ),
+        // The library's own id would be the same for all messages without an author.
+        "StrictNoSign" => (
+            MessageAuthenticity::Anonymous,
+            ValidationMode::Anonymous,
+            "sha256",
+        ),
+        other => return Err(format!("no such policy: {other}")),
+    };
+    builder.validation_mode(validation);
+    set_message_id(&mut builder, arguments.message_id.as_deref().unwrap_or(id))?;
+    for (name, value) in &arguments.options {
+        set_option(&mut builder, name, value)?;
+    }
+    let config = builder.build().map_err(|error| error.to_string())?;
+    Behaviour::new_with_transform(author, config, copies).map_err(str::to_string)
+}
+
+fn set_message_id(builder: &mut ConfigBuilder, profile: &str) -> Result<(), String> {
+    match profile {
+        "rust_text" => {}
+        "origin_bytes" => {
+            builder.message_id_fn(|message: &Message| {
+                let mut id = message.source.map_or_else(Vec::new, |peer| peer.to_bytes());
+                id.extend(message.sequence_number.unwrap_or_default().to_be_bytes());
+                MessageId::from(id)
+            });
+        }
+        "sha256" => {
+            builder.message_id_fn(|message: &Message| {
+                MessageId::from(Sha256::digest(&message.data).to_vec())
+            });
+        }
+        other => return Err(format!("no such message id: {other}")),
+    }
+    Ok(())
+}
+
+/// An option has the name of the library's own; times are in seconds.
+fn set_option(builder: &mut ConfigBuilder, name: &str, value: &Value) -> Result<(), String> {
+    match name {
+        "connection_handler_queue_len" => builder.connection_handler_queue_len(size(value)?),
+        "do_px" => builder.do_px(),
+        "duplicate_cache_time" => builder.duplicate_cache_time(seconds(value)?),
+        "fanout_ttl" => builder.fanout_ttl(seconds(value)?),
+        "flood_publish" => builder.flood_publish(flag(value)?),
+        "forward_queue_duration" => builder.forward_queue_duration(seconds(value)?),
+        "gossip_factor" => builder.gossip_factor(number(value)?),
+        "gossip_lazy" => builder.gossip_lazy(size(value)?),
+        "heartbeat_initial_delay" => builder.heartbeat_initial_delay(seconds(value)?),
+        "heartbeat_interval" => builder.heartbeat_interval(seconds(value)?),
+        "history_gossip" => builder.history_gossip(size(value)?),
+        "history_length" => builder.history_length(size(value)?),
+        "idontwant_message_size_threshold" => {
+            builder.idontwant_message_size_threshold(size(value)?)
+        }
+        "idontwant_on_publish" => builder.idontwant_on_publish(flag(value)?),
+        "max_transmit_size" => builder.max_transmit_size(size(value)?),
+        "mesh_n" => builder.mesh_n(size(value)?),
+        "mesh_n_high" => builder.mesh_n_high(size(value)?),
+        "mesh_n_low" => builder.mesh_n_low(size(value)?),
+        "mesh_outbound_min" => builder.mesh_outbound_min(size(value)?),
+        "protocol_1_0" => builder.protocol_id(text(value)?, Version::V1_0),
+        "protocol_1_1" => builder.protocol_id(text(value)?, Version::V1_1),
+        "prune_backoff" => builder.prune_backoff(seconds(value)?),
+        "publish_queue_duration" => builder.publish_queue_duration(seconds(value)?),
+        "support_floodsub" => builder.support_floodsub(),
+        "unsubscribe_backoff" => builder.unsubscribe_backoff(seconds(value)?),
+        _ => return Err(format!("no such option: {name}")),
+    };
+    Ok(())
+}
+
+fn size(value: &Value) -> Result<usize, String> {
+    let number = value
+        .as_u64()
+        .ok_or_else(|| format!("{value} is no size"))?;
+    Ok(number as usize)
+}
+
+fn number(value: &Value) -> Result<f64, String> {
+    value
+        .as_f64()
+        .ok_or_else(|| format!("{value} is no number"))
+}
+
+fn seconds(value: &Value) -> Result<Duration, String> {
+    Duration::try_from_secs_f64(number(value)?).map_err(|error| error.to_string())
+}
+
+fn flag(value: &Value) -> Result<bool, String> {
+    value
+        .as_bool()
+        .ok_or_else(|| format!("{value} is neither true nor false"))
+}
+
+fn text(value: &Value) -> Result<String, String> {
+    let text = value
+        .as_str()
+        .ok_or_else(|| format!("{value} is no text"))?;
+    Ok(text.to_string())
+}

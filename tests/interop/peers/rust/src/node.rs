@@ -1,0 +1,400 @@
+//! The node: what it is told on stdin, and what it says on stdout.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use libp2p::swarm::dial_opts::DialOpts;
+use libp2p::swarm::{ConnectionId, DialError, Swarm, SwarmEvent};
+use libp2p::{Multiaddr, PeerId, identify};
+use serde_json::{Value, json};
+
+use crate::gossip::CopyCounter;
+use crate::job::Job;
+use crate::measure::{Collecting, Receiving, number_at};
+use crate::router::{
+    Behaviour, BehaviourEvent, Received, Report, Sent, from_floodsub, from_gossipsub,
+};
+use crate::speech::{complain, number, say, text};
+
+/// Messages published before the network has its turn again.
+const BURST: usize = 16;
+
+type Answer = Result<Option<Value>, String>;
+
+pub struct Node {
+    swarm: Swarm<Behaviour>,
+    copies: CopyCounter,
+    dials: HashMap<ConnectionId, String>,
+    addresses: HashMap<PeerId, Vec<Multiaddr>>,
+    subscribers: HashMap<String, BTreeSet<PeerId>>,
+    job: Option<Job>,
+    receiving: Option<Receiving>,
+    collecting: Option<Collecting>,
+}
+
+impl Node {
+    pub fn new(swarm: Swarm<Behaviour>, copies: CopyCounter) -> Self {
+        Self {
+            swarm,
+            copies,
+            dials: HashMap::new(),
+            addresses: HashMap::new(),
+            subscribers: HashMap::new(),
+            job: None,
+            receiving: None,
+            collecting: None,
+        }
+    }
+
+    pub fn swarm(&mut self) -> &mut Swarm<Behaviour> {
+        &mut self.swarm
+    }
+
+    // ---- commands
+
+    /// Returns false when the command was to stop.
+    pub fn obey(&mut self, line: &str) -> bool {
+        let command: Value = match serde_json::from_str(line) {
+            Ok(command) => command,
+            Err(error) => {
+                complain("", &error.to_string());
+                return true;
+            }
+        };
+        let name = command["do"].as_str().unwrap_or_default();
+        match self.answer(name, &command) {
+            Ok(Some(fields)) => say(name, fields),
+            Ok(None) => {}
+            Err(problem) => complain(name, &problem),
+        }
+        name != "stop"
+    }
+
+    /// None where the answer comes later.
+    fn answer(&mut self, name: &str, command: &Value) -> Answer {
+        match name {
+            "publish" => self.publish(command),
+            "publish_many" | "bench_publish" | "bench_rate" => self.start_job(name, command),
+            "subscribe" => {
+                let topic = text(command, "topic")?;
+                self.swarm.behaviour_mut().subscribe(&topic)?;
+                Ok(Some(json!({"topic": topic})))
+            }
+            "unsubscribe" => {
+                let topic = text(command, "topic")?;
+                self.swarm.behaviour_mut().unsubscribe(&topic);
+                Ok(Some(json!({"topic": topic})))
+            }
+            "dial" => self.dial(text(command, "address")?),
+            "peers" => Ok(Some(json!({"peers": self.peers()}))),
+            "mesh" => self.mesh(text(command, "topic")?),
+            "bench_receive" => self.bench_receive(command),
+            "bench_reset" => {
+                let topic = text(command, "topic")?;
+                self.collecting = Some(Collecting::new(topic.clone(), self.copies.count()));
+                Ok(Some(json!({"topic": topic})))
+            }
+            "bench_report" => {
+                let collecting = self.collecting.as_ref().ok_or("bench_reset comes first")?;
+                Ok(Some(collecting.report(Some(self.copies.count()))))
+            }
+            "stop" => Ok(Some(json!({}))),
+            _ => Err("no such command".into()),
+        }
+    }
+
+    fn publish(&mut self, command: &Value) -> Answer {
+        let topic = text(command, "topic")?;
+        let data = BASE64
+            .decode(text(command, "data_base64")?)
+            .map_err(|error| error.to_string())?;
+        let recipients = match self.swarm.behaviour_mut().publish(&topic, data)? {
+            // The library does not say who they were.
+            Sent::Yes => Value::Null,
+            Sent::NoOneSubscribed => json!([]),
+            Sent::QueuesFull => return Err("the queues of all peers are full".into()),
+        };
+        Ok(Some(json!({"topic": topic, "recipients": recipients})))
+    }
+
+    pub fn dial(&mut self, address: String) -> Answer {
+        let target: Multiaddr = address.parse().map_err(|error| format!("{error}"))?;
+        let options = DialOpts::from(target);
+        let (connection, peer) = (options.connection_id(), options.get_peer_id());
+        match (self.swarm.dial(options), peer) {
+            (Ok(()), _) => {
+                self.dials.insert(connection, address);
+                Ok(None)
+            }
+            (Err(DialError::DialPeerConditionFalse(_)), Some(peer))
+                if self.swarm.is_connected(&peer) =>
+            {
+                Ok(Some(json!({"address": address, "id": peer.to_string()})))
+            }
+            (Err(error), _) => Err(error.to_string()),
+        }
+    }
+
+    fn peers(&self) -> Vec<Value> {
+        let describe = |peer: &PeerId| {
+            let addresses = self
+                .addresses
+                .get(peer)
+                .map(Vec::as_slice)
+                .unwrap_or_default();
+            json!({
+                "id": peer.to_string(),
+                "addresses": addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "sends_on": self.swarm.behaviour().protocol(peer),
+                "receives_on": null,
+            })
+        };
+        self.swarm.connected_peers().map(describe).collect()
+    }
+
+    fn mesh(&self, topic: String) -> Answer {
+        let peers = self.swarm.behaviour().mesh(&topic).unwrap_or_else(|| {
+            let subscribed = self.subscribers.get(&topic);
+            subscribed
+                .map(|peers| peers.iter().copied().collect())
+                .unwrap_or_default()
+        });
+        let mut names: Vec<String> = peers.iter().map(ToString::to_string).collect();
+        names.sort();
+        Ok(Some(json!({"topic": topic, "peers": names})))
+    }
+
+    // ---- long publications
+
+    fn start_job(&mut self, name: &str, command: &Value) -> Answer {
+        if self.job.is_some() {
+            return Err("another publication is under way".into());
+        }
+        let topic = text(command, "topic")?;
+        let count = number(command, "count")?;
+        let size = command["size"].as_u64().unwrap_or_default() as usize;
+        let (job, answer) = match name {
+            "publish_many" => {
+                let prefix = command["prefix"].as_str().unwrap_or_default();
+                (Job::many(topic, count, size, prefix.into()), None)
+            }
+            "bench_publish" => {
+                self.swarm
+                    .behaviour_mut()
+                    .subscribe(&format!("{topic}/ack"))?;
+                let answer = json!({"topic": topic});
+                (
+                    Job::window(topic, count, size, number(command, "window")?),
+                    Some(answer),
+                )
+            }
+            _ => {
+                let rate = command["rate"].as_f64().ok_or("rate is missing")?;
+                let answer = json!({"topic": topic});
+                (Job::rate(topic, count, size, rate), Some(answer))
+            }
+        };
+        self.job = Some(job);
+        Ok(answer)
+    }
+
+    /// How long the job under way has nothing to do; none if there is no job.
+    pub fn pause(&self) -> Option<Duration> {
+        let next = self.job.as_ref()?.next();
+        Some(next.saturating_duration_since(Instant::now()))
+    }
+
+    pub fn work(&mut self) {
+        let Some(mut job) = self.job.take() else {
+            return;
+        };
+        for _ in 0..BURST {
+            if job.complete() {
+                let (event, fields) = job.report();
+                return say(event, fields);
+            }
+            match self.publish_next(&mut job) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(problem) => return complain(job.command(), &problem),
+            }
+        }
+        self.job = Some(job);
+    }
+
+    fn publish_next(&mut self, job: &mut Job) -> Result<bool, String> {
+        let Some(data) = job.payload()? else {
+            return Ok(false);
+        };
+        let sent = self.swarm.behaviour_mut().publish(&job.topic, data)?;
+        job.published(sent)?;
+        Ok(true)
+    }
+
+    fn bench_receive(&mut self, command: &Value) -> Answer {
+        let (topic, count) = (text(command, "topic")?, number(command, "count")?);
+        self.swarm.behaviour_mut().subscribe(&topic)?;
+        self.receiving = Some(Receiving::new(
+            topic.clone(),
+            count,
+            number(command, "window")?,
+        ));
+        Ok(Some(json!({"topic": topic})))
+    }
+
+    // ---- what happens
+
+    pub fn on_event(&mut self, event: SwarmEvent<BehaviourEvent>) {
+        match event {
+            SwarmEvent::Behaviour(BehaviourEvent::Gossipsub(event)) => {
+                if let Some(report) = from_gossipsub(event) {
+                    self.on_report(report);
+                }
+            }
+            SwarmEvent::Behaviour(BehaviourEvent::Floodsub(event)) => {
+                self.on_report(from_floodsub(event));
+            }
+            SwarmEvent::Behaviour(BehaviourEvent::Identify(identify::Event::Received {
+                peer_id,
+                info,
+                ..
+            })) => say(
+                "peer",
+                json!({
+                    "id": peer_id.to_string(),
+                    "state": "identified",
+                    "protocols": info.protocols.iter().map(AsRef::as_ref).collect::<Vec<&str>>(),
+                    "agent": info.agent_version,
+                }),
+            ),
+            SwarmEvent::ConnectionEstablished {
+                peer_id,
+                connection_id,
+                endpoint,
+                num_established,
+                ..
+            } => {
+                let address = endpoint.get_remote_address().clone();
+                self.addresses.entry(peer_id).or_default().push(address);
+                self.swarm.behaviour_mut().peer_connected(peer_id);
+                if num_established.get() == 1 {
+                    say(
+                        "peer",
+                        json!({"id": peer_id.to_string(), "state": "connected"}),
+                    );
+                }
+                if let Some(address) = self.dials.remove(&connection_id) {
+                    say(
+                        "dial",
+                        json!({"address": address, "id": peer_id.to_string()}),
+                    );
+                }
+            }
+            SwarmEvent::ConnectionClosed {
+                peer_id,
+                num_established: 0,
+                ..
+            } => {
+                self.forget(&peer_id);
+            }
+            SwarmEvent::OutgoingConnectionError {
+                connection_id,
+                error,
+                ..
+            } if self.dials.remove(&connection_id).is_some() => {
+                complain("dial", &error.to_string());
+            }
+            _ => {}
+        }
+    }
+
+    fn forget(&mut self, peer: &PeerId) {
+        self.addresses.remove(peer);
+        self.subscribers.values_mut().for_each(|peers| {
+            peers.remove(peer);
+        });
+        self.swarm.behaviour_mut().peer_disconnected(peer);
+        say(
+            "peer",
+            json!({"id": peer.to_string(), "state": "disconnected"}),
+        );
+    }
+
+    fn on_report(&mut self, report: Report) {
+        match report {
+            Report::Message(message) => self.on_message(message),
+            Report::Subscription {
+                peer,
+                topic,
+                subscribe,
+            } => {
+                let peers = self.subscribers.entry(topic.clone()).or_default();
+                if subscribe {
+                    peers.insert(peer);
+                } else {
+                    peers.remove(&peer);
+                }
+                let subscriptions = json!([{"topic": topic, "subscribe": subscribe}]);
+                let id = peer.to_string();
+                say(
+                    "subscription-change",
+                    json!({"id": id, "subscriptions": subscriptions}),
+                );
+            }
+            Report::Trouble(what) => say("trouble", json!({"what": what})),
+        }
+    }
+
+    fn on_message(&mut self, message: Received) {
+        match (&mut self.collecting, &mut self.job) {
+            (Some(collecting), _) if collecting.topic == message.topic => {
+                return collecting.add(&message.data);
+            }
+            (_, Some(job)) if message.topic.strip_suffix("/ack") == Some(&job.topic) => {
+                return job.acknowledge(number_at(&message.data, 0));
+            }
+            _ => {}
+        }
+        if self
+            .receiving
+            .as_ref()
+            .is_some_and(|receiving| receiving.topic == message.topic)
+        {
+            return self.receive_one();
+        }
+        say(
+            "message",
+            json!({
+                "topic": message.topic,
+                "data_base64": BASE64.encode(&message.data),
+                "from": message.from.map(|peer| peer.to_string()),
+                "seqno": message.sequence_number,
+                "via": message.via.map(|peer| peer.to_string()),
+            }),
+        );
+    }
+
+    fn receive_one(&mut self) {
+        let Some(mut receiving) = self.receiving.take() else {
+            return;
+        };
+        if let Some(acknowledgement) = receiving.add() {
+            let complete = receiving.complete();
+            if complete {
+                say("bench", receiving.report());
+            }
+            let topic = format!("{}/ack", receiving.topic);
+            match self.swarm.behaviour_mut().publish(&topic, acknowledgement) {
+                Ok(Sent::Yes) => {}
+                Ok(_) => complain("bench_receive", "no one takes the acknowledgement"),
+                Err(problem) => complain("bench_receive", &problem),
+            }
+            if complete {
+                return;
+            }
+        }
+        self.receiving = Some(receiving);
+    }
+}

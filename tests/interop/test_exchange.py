@@ -1,0 +1,64 @@
+"""Our node and one real peer: each dials, each publishes, all of it arrives, and nothing twice."""
+
+from __future__ import annotations
+
+import interop_matrix as matrix
+import pytest
+from conversation import ROUTER_PEERS, StartPeer, connected, exchange
+from dialects import Dialect, dialect
+from interop_matrix import THEY_DIAL, WE_DIAL, row
+from our_node import OpenNode
+
+PROTOCOLS = {"gossipsub": "/meshsub/1.0.0", "floodsub": "/floodsub/1.0.0"}
+
+every_peer = pytest.mark.parametrize("peer", ROUTER_PEERS)
+every_direction = pytest.mark.parametrize("direction", [WE_DIAL, THEY_DIAL])
+
+
+async def exchange_100(
+    open_node: OpenNode, start_peer: StartPeer, speech: Dialect, direction: str
+) -> None:
+    node, peer = await connected(open_node, start_peer, speech, direction)
+    await exchange(node, peer, signed=speech.signing == "StrictSign")
+    (described,) = await peer.peers()
+    protocol = PROTOCOLS[speech.router]
+    assert described["sends_on"] == protocol
+    assert described["receives_on"] in (protocol, None), "None: the library does not tell"
+
+
+@row(matrix.GOSSIPSUB_SIGNED)
+@every_direction
+@every_peer
+async def test_gossipsub_signed(
+    open_node: OpenNode, start_peer: StartPeer, peer: str, direction: str
+) -> None:
+    await exchange_100(open_node, start_peer, dialect(peer), direction)
+
+
+@row(matrix.GOSSIPSUB_UNSIGNED)
+@every_direction
+@every_peer
+async def test_gossipsub_unsigned(
+    open_node: OpenNode, start_peer: StartPeer, peer: str, direction: str
+) -> None:
+    speech = dialect(peer, signing="StrictNoSign")
+    await exchange_100(open_node, start_peer, speech, direction)
+
+
+@row(matrix.FLOODSUB_SIGNED)
+@every_direction
+@every_peer
+async def test_floodsub_signed(
+    open_node: OpenNode, start_peer: StartPeer, peer: str, direction: str
+) -> None:
+    await exchange_100(open_node, start_peer, dialect(peer, "floodsub"), direction)
+
+
+@row(matrix.FLOODSUB_UNSIGNED)
+@every_direction
+@pytest.mark.parametrize("peer", ["rust", "py"])
+async def test_floodsub_unsigned(
+    open_node: OpenNode, start_peer: StartPeer, peer: str, direction: str
+) -> None:
+    speech = dialect(peer, "floodsub", "StrictNoSign")
+    await exchange_100(open_node, start_peer, speech, direction)
