@@ -8,7 +8,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
+
+PATIENCE = 240
+"""Seconds for what takes four on an idle machine."""
+
+pytestmark = pytest.mark.timeout(PATIENCE + 60)
 
 CASES = ["signed 100 B", "signed 1000 B", "signed 1024 B", "unsigned 1024 B"]
 
@@ -16,22 +23,17 @@ CASES = ["signed 100 B", "signed 1000 B", "signed 1024 B", "unsigned 1024 B"]
 def bench(*arguments: str, output: Path) -> dict[str, Any]:
     """Run ``python -m bench``; returns what it printed."""
     command = [sys.executable, "-m", "bench", *arguments, "--json", "--output", str(output)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     printed: dict[str, Any] = json.loads(done.stdout)
     return printed
 
 
-def written(output: Path) -> dict[str, Any]:
-    parts: dict[str, Any] = json.loads((output / "latest.json").read_text())
-    return parts
-
-
 def test_a_quick_run_of_our_own_pair_loses_nothing_and_writes_its_tables(tmp_path: Path) -> None:
     printed = bench("pair", "--quick", "--only", "ours", output=tmp_path)
-    kept = written(tmp_path)
-    assert kept["pair"].pop("goals")
-    assert kept == printed
+    written = json.loads((tmp_path / "latest.json").read_text())
+    assert written["pair"].pop("goals")
+    assert written == printed
     part = printed["pair"]
     assert part["quick"]
     assert part["machine"]["cores"] >= 1
@@ -48,19 +50,6 @@ def test_a_quick_run_of_our_own_pair_loses_nothing_and_writes_its_tables(tmp_pat
     assert "cannot be said: js-libp2p did not take part" in page
 
 
-def test_a_part_that_is_run_alone_keeps_what_other_parts_wrote(tmp_path: Path) -> None:
-    bench("codec", "--quick", output=tmp_path)
-    older = written(tmp_path)
-    older["codec"]["missing"] = {"js": "js peer: node is not installed"}
-    (tmp_path / "latest.json").write_text(json.dumps(older))
-    printed = bench("pair", "--quick", "--only", "ours", output=tmp_path)
-    kept = written(tmp_path)
-    assert list(kept) == ["pair", "codec"]
-    assert kept["codec"] == older["codec"]
-    assert kept["pair"]["rows"] == printed["pair"]["rows"]
-    assert "js: missing, js peer: node is not installed" in (tmp_path / "latest.md").read_text()
-
-
 def test_the_single_parts_and_the_simulator_are_measured(tmp_path: Path) -> None:
     part = bench("codec", "--quick", output=tmp_path)["codec"]
     assert all(row["us_per_message"] > 0 for row in part["rows"])
@@ -70,6 +59,6 @@ def test_the_single_parts_and_the_simulator_are_measured(tmp_path: Path) -> None
 
 def test_a_contestant_that_nobody_knows_is_refused() -> None:
     command = [sys.executable, "-m", "bench", "pair", "--only", "ours,perl"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 2
     assert "perl: none of ours, native, rust, js, py" in done.stderr

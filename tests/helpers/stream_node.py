@@ -42,7 +42,7 @@ class OpenStream(NamedTuple):
 
     peer: str
     protocol: str
-    answer: asyncio.Future[TestStream]
+    answer: asyncio.Future[DrivenStream]
 
 
 class WriteStream(NamedTuple):
@@ -64,10 +64,8 @@ class StreamLostError(AssertionError):
     """The stream was reset or refused, or its connection ended."""
 
 
-class TestStream:
+class DrivenStream:
     """A stream that we opened."""
-
-    __test__ = False
 
     def __init__(self, feed: Callable[[Input], None], link: Link, number: int) -> None:
         self._feed = feed
@@ -125,14 +123,12 @@ class TestStream:
         self._changed.set()
 
 
-class TestStreams:
+class DrivenStreams:
     """Owner of the streams that a test opens, and of those on which a peer wants an echo."""
-
-    __test__ = False
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
-        self._streams: dict[tuple[Link, int], TestStream] = {}
+        self._streams: dict[tuple[Link, int], DrivenStream] = {}
 
     def open(self, link: Link, protocol: str, now: float) -> int:
         """Open a stream of ours."""
@@ -141,7 +137,7 @@ class TestStreams:
         self._turn.touch(link)
         return number
 
-    def belongs(self, link: Link, number: int, stream: TestStream) -> None:
+    def belongs(self, link: Link, number: int, stream: DrivenStream) -> None:
         """Say whose the events of a stream of ours are."""
         self._streams[link, number] = stream
 
@@ -196,8 +192,8 @@ class StreamHost(Host):
     def __init__(self, feed: Callable[[Input], None], **arguments: Any) -> None:
         super().__init__(**arguments)
         self._feed = feed
-        self._test_streams = TestStreams(self._turn)
-        self._keeper._owners[ECHO] = self._test_streams
+        self._driven = DrivenStreams(self._turn)
+        self._keeper._owners[ECHO] = self._driven
         self._handlers[OpenStream] = self._on_open_stream
         self._handlers[WriteStream] = self._on_write_stream
         self._handlers[CloseStream] = self._on_close_stream
@@ -207,16 +203,16 @@ class StreamHost(Host):
 
     def _on_open_stream(self, input: OpenStream, now: float) -> None:
         link = self._table.of(input.peer)[0]
-        number = self._test_streams.open(link, input.protocol, now)
-        stream = TestStream(self._feed, link, number)
-        self._test_streams.belongs(link, number, stream)
+        number = self._driven.open(link, input.protocol, now)
+        stream = DrivenStream(self._feed, link, number)
+        self._driven.belongs(link, number, stream)
         input.answer.set_result(stream)
 
     def _on_write_stream(self, input: WriteStream, now: float) -> None:
-        self._test_streams.write(*input)
+        self._driven.write(*input)
 
     def _on_close_stream(self, input: CloseStream, now: float) -> None:
-        self._test_streams.close(*input)
+        self._driven.close(*input)
 
 
 class StreamNode:
@@ -277,9 +273,9 @@ class StreamNode:
     def _dial_ended(self, effect: DialEnded) -> None:
         self._dials.pop(effect.address).set_result(effect)
 
-    async def open_stream(self, peer: str, protocol: str) -> TestStream:
+    async def open_stream(self, peer: str, protocol: str) -> DrivenStream:
         """Open a stream to a connected peer, and wait until it is ready."""
-        answer: asyncio.Future[TestStream] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[DrivenStream] = asyncio.get_running_loop().create_future()
         self._driver.feed(OpenStream(peer, protocol, answer))
         stream = await answer
         return await stream.opened()

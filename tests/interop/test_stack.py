@@ -12,7 +12,7 @@ from go_peer import ECHO, GoPeer, StartGoPeer
 from interop_matrix import OURS, THEIRS, THEY_DIAL, WE_DIAL, row
 from our_node import PATIENCE, eventually
 from peer_process import PeerProcess
-from stream_node import StreamNode, TestStream
+from stream_node import DrivenStream, StreamNode
 
 from rumormill.libp2p.host import AGENT
 from rumormill.libp2p.stack.identify import IDENTIFY
@@ -176,7 +176,7 @@ async def echo(node: StreamNode, go: GoPeer, number: int, size: int) -> None:
     assert await stream.read(1) == b"", "more than was sent"
 
 
-async def write_all(stream: TestStream, data: bytes) -> None:
+async def write_all(stream: DrivenStream, data: bytes) -> None:
     for start in range(0, len(data), CHUNK):
         await stream.write(data[start : start + CHUNK])
     stream.close()
