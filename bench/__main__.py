@@ -13,6 +13,7 @@ from rich.console import Console
 
 import bench
 from bench import codec, mesh, pair, profile, results, versions
+from bench.bystanders import Bystanders
 from bench.contestants import NAMES, Entry, chosen, enter, versions_of
 from bench.progress import Progress
 from bench.tables import tables
@@ -67,6 +68,7 @@ async def measure(
     """Measure these parts, one after the other."""
     measured: dict[str, Any] = {}
     for name in parts:
+        bystanders = Bystanders()
         circumstances = {
             "machine": versions.machine(),
             "quick": quick,
@@ -80,7 +82,7 @@ async def measure(
             part = await mesh.run(entries, mesh.QUICK if quick else mesh.MeshPlan(), progress)
         else:
             part = await codec.run(codec.QUICK if quick else codec.CodecPlan(), progress)
-        measured[name] = {**circumstances, **part}
+        measured[name] = {**circumstances, "others_cores": bystanders.cores(), **part}
     return measured
 
 

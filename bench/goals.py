@@ -117,7 +117,10 @@ class _Rows:
         if row is None:
             return Figure(label, unknown=f"{label} did not take part")
         if metric not in row:
-            return Figure(label, unknown=f"{label}: {row['missing'] or 'no figure'}")
+            return Figure(
+                label,
+                unknown=f"{label}: {row['missing'] or 'no figure, as too little was delivered'}",
+            )
         return Figure(label, row[metric])
 
     def keys(self) -> list[Any]:

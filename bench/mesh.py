@@ -31,6 +31,8 @@ PATIENCE = 10.0
 SETTLING = 20.0
 """Seconds in which the meshes must have formed."""
 PAUSE = 1.0
+TELLING = 0.99
+"""The delivery ratio below which latencies say nothing."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +111,8 @@ class _Runner:
             lowest = min(self._plan.rates)
             await self._mesh.measure(lowest, int(lowest * self._plan.warm_up_seconds))
         sample = await self._mesh.measure(rate, count)
-        if sample["ratio"] != 1.0:
-            # What is still under way would be in the way of the next rate.
+        # What is still under way, or broken, would be in the way of the next rate.
+        if sample["ratio"] != 1.0 or not await self._mesh.whole():
             await self.stop()
         return sample
 
@@ -172,6 +174,11 @@ class FullMesh:
         self._degree = statistics.mean(degrees)
         await asyncio.sleep(PAUSE)
 
+    async def whole(self) -> bool:
+        """Whether each node is still connected with each."""
+        known = [len(await node.peers()) for node in self.nodes]
+        return min(known) == NODES - 1
+
     # ---- one rate
 
     async def measure(self, rate: int, count: int) -> Sample:
@@ -207,14 +214,17 @@ class FullMesh:
             verifies: int | None = copies
         else:
             verifies = sum(report["verifies"] for report in everyone)
+        ratio = deliveries / (sent["count"] * len(reports))
+        # What never arrives is later than anything: then there is no 99th of a hundred.
+        timed = reports if ratio >= TELLING else []
         return {
             "count": sent["count"],
             "deliveries": deliveries,
             "repeated": sum(report["received"] for report in reports) - deliveries,
-            "ratio": deliveries / (sent["count"] * len(reports)),
-            "p50_ms": _over_nodes(reports, "p50_ms", statistics.median),
-            "p99_ms": _over_nodes(reports, "p99_ms", statistics.median),
-            "worst_p99_ms": _over_nodes(reports, "p99_ms", max),
+            "ratio": ratio,
+            "p50_ms": _over_nodes(timed, "p50_ms", statistics.median),
+            "p99_ms": _over_nodes(timed, "p99_ms", statistics.median),
+            "worst_p99_ms": _over_nodes(timed, "p99_ms", max),
             "cpu_us_per_delivery": _per(
                 sum(report["cpu_seconds"] for report in everyone) * 1e6, deliveries
             ),

@@ -41,7 +41,7 @@ class ProfilePlan:
 
     signed: int = 15_000
     unsigned: int = 40_000
-    mesh_rate: int = 200
+    mesh_rate: int = 100
     mesh_seconds: float = 15.0
 
 

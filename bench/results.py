@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from bench.formatting import number
 from bench.goals import GOALS
 from bench.tables import tables
 
@@ -59,7 +60,8 @@ def _circumstances(part: Row) -> list[str]:
         f"- {machine['date']}{', a quick run' if part['quick'] else ''}",
         f"- {machine['cores']} cores, {machine['processor']}"
         f" ({' '.join(machine['flags']) or 'no flags of interest'}), {machine['system']}",
-        f"- load before the run: {load}",
+        f"- load before the run: {load}; cores that others kept busy during it:"
+        f" {number(part.get('others_cores'))}",
     ]
     for contestant, versions in part["versions"].items():
         found = ", ".join(f"{name} {version}" for name, version in versions.items())

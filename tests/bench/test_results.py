@@ -18,6 +18,7 @@ CIRCUMSTANCES = {
         "load": [0.1, 0.2, 0.3],
     },
     "quick": False,
+    "others_cores": 0.25,
     "versions": {"ours": {"rumormill": "1.2.3"}},
     "missing": {},
 }
@@ -62,6 +63,7 @@ def test_a_part_that_is_measured_alone_replaces_only_itself(tmp_path: Path) -> N
     page = (tmp_path / "latest.md").read_text()
     assert "| a part | 2.50 |" in page
     assert "2 cores, a processor (avx2), Linux" in page
+    assert "cores that others kept busy during it: 0.25" in page
 
 
 def test_who_is_missing_is_named_with_the_reason(tmp_path: Path) -> None:
