@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from rumormill.core.trace import TraceEvent
     from rumormill.live.libp2p import Libp2pNetwork
     from rumormill.live.network import Network
-    from rumormill.live.open import open, run
+    from rumormill.live.open import open
+    from rumormill.live.run import quiet_collector, run
     from rumormill.live.settings import known_keys
     from rumormill.live.subscription import Subscription
     from rumormill.live.topic import Topic
@@ -62,6 +63,7 @@ __all__ = [
     "Validation",
     "known_keys",
     "open",
+    "quiet_collector",
     "run",
 ]
 
@@ -82,7 +84,8 @@ _HOMES = {
     "Libp2pNetwork": "live.libp2p",
     "Network": "live.network",
     "open": "live.open",
-    "run": "live.open",
+    "quiet_collector": "live.run",
+    "run": "live.run",
     "known_keys": "live.settings",
     "Subscription": "live.subscription",
     "Topic": "live.topic",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import protobuf_bytes
 import protobuf_oracle
 import pytest
@@ -11,6 +13,7 @@ from protobuf_bytes import delimited
 
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.topic import LONGEST_TOPIC
+from rumormill.libp2p import wire_message
 from rumormill.libp2p.wire import MOST_FIELDS, varint_field
 from rumormill.libp2p.wire_message import (
     SIGNATURE_PREFIX,
@@ -109,6 +112,50 @@ def test_a_message_that_is_cut_short_is_refused(cut: int) -> None:
     raw = encoded((DATA, b"x" * 200), (TOPIC, b"weather"))
     with pytest.raises(RemoteProtocolError, match="bad_protobuf"):
         decode_message(raw[:-cut])
+
+
+@st.composite
+def nearly_common(draw: st.DrawFn) -> bytes:
+    """A signed message of the common form, or one in which a few bytes were changed."""
+    raw = bytearray(
+        encoded(
+            (FROM, draw(st.sampled_from([bytes(36), b"\x00$" + bytes(34), b"", bytes(130)]))),
+            (DATA, bytes(draw(st.sampled_from([0, 1, 66, 127, 128, 1024, 20_000])))),
+            (SEQNO, bytes(draw(st.sampled_from([8, 8, 8, 7, 0])))),
+            (TOPIC, b"t" * draw(st.sampled_from([0, 1, 12, 127, 128]))),
+            (SIGNATURE, bytes(draw(st.sampled_from([64, 64, 63, 128])))),
+        )
+    )
+    # Where the heads of the fields are, changes are likely to matter.
+    heads = [at for at, byte in enumerate(raw) if byte]
+    for _ in range(draw(st.integers(0, 3))):
+        at = draw(st.sampled_from(heads))
+        raw[at] = draw(st.integers(0, 255))
+    end = draw(st.sampled_from([len(raw), len(raw) - 1, len(raw) // 2]))
+    return bytes(raw[:end]) + draw(st.sampled_from([b"", b"", b"\x32\x00", b"\x00"]))
+
+
+def outcome(read: Callable[[], WireMessage]) -> object:
+    """All that a reader makes of a message, or why it refuses it."""
+    try:
+        message = read()
+    except RemoteProtocolError as error:
+        return error.reason
+    return [getattr(message, name) for name in WireMessage.__slots__]
+
+
+@given(nearly_common())
+def test_the_straight_reader_finds_what_the_careful_one_finds(raw: bytes) -> None:
+    straight = outcome(lambda: decode_message(raw))
+    assert straight == outcome(lambda: wire_message._decode_in_order(raw, 32))
+
+
+def test_the_common_form_is_read_straight() -> None:
+    raw = encoded(
+        (FROM, bytes(36)), (DATA, bytes(1024)), (SEQNO, bytes(8)), (TOPIC, b"weather"),
+        (SIGNATURE, bytes(64)),
+    )  # fmt: skip
+    assert wire_message._decode_signed(raw) is not None
 
 
 def test_of_a_field_that_comes_twice_the_last_counts() -> None:

@@ -69,6 +69,7 @@ DROPPED = "dropped"  # lost for want of room; fields: what, reason, count
 PROTOCOL_ERROR = "protocol_error"  # a peer broke the protocol; fields: reason, detail
 PACKET_SENT = "packet_sent"  # fields: size, and counts by kind
 PACKET_RECEIVED = "packet_received"  # fields: size, and counts by kind
+ASKED = "asked"  # we asked the peer for this message (IWANT); what it brings is a recovery
 GRAFTED = "grafted"  # peer is in our mesh now; fields: by ("us" or "peer")
 PRUNED = "pruned"  # peer left our mesh; fields: by, reason
 SOURCE_PAUSED = "source_paused"  # a subscription is full, peers are being held back

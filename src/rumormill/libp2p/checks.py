@@ -28,7 +28,8 @@ class PendingCheck:
         self.source = source
         self.size = len(message.raw)
         """Bytes of the message and of the copies."""
-        self.copies: deque[tuple[Peer, WireMessage]] = deque()
+        self.copies: deque[tuple[Peer, WireMessage]] | None = None
+        """Made for the first of them: most messages have none."""
         self.holders: dict[Peer, None] = {source: None}
         """Peers that have sent these very bytes: none of them needs them from us."""
 
@@ -63,10 +64,10 @@ class PendingChecks:
 
     def begin(self, message: WireMessage, source: Peer) -> PendingCheck:
         """Take a message under check."""
-        check = PendingCheck(self._next_token, message, source)
-        self._next_token += 1
-        self._by_token[check.token] = check
-        self._by_id[message.id] = check
+        token = self._next_token
+        self._next_token = token + 1
+        check = PendingCheck(token, message, source)
+        self._by_token[token] = self._by_id[message.id] = check
         self.bytes += check.size
         return check
 
@@ -80,10 +81,13 @@ class PendingChecks:
             return "same"
         # Nobody has a reason to send two versions of one message; and whoever has filled all the
         # places with forgeries would keep the true one out.
-        second = source in check.holders or any(source == peer for peer, _ in check.copies)
-        if second or len(check.copies) >= self._max_copies:
+        copies = check.copies
+        if copies is None:
+            copies = check.copies = deque()
+        second = source in check.holders or any(source == peer for peer, _ in copies)
+        if second or len(copies) >= self._max_copies:
             return "refused"
-        check.copies.append((source, message))
+        copies.append((source, message))
         check.size += len(message.raw)
         self.bytes += len(message.raw)
         return "kept"

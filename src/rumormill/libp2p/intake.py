@@ -15,11 +15,12 @@ from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.machine import Check, Checked, Deliver, Peer, Verdict
 from rumormill.core.message import Message
+from rumormill.core.trace import DELIVERED, TraceEvent
 from rumormill.libp2p.checks import PendingCheck, PendingChecks
 from rumormill.libp2p.effects import HoldPeer
 from rumormill.libp2p.message_id import usable
 from rumormill.libp2p.peers import PeerState
-from rumormill.libp2p.rules import RuleBook
+from rumormill.libp2p.rules import RuleBook, Rules
 from rumormill.libp2p.seen import SeenCache
 from rumormill.libp2p.signing import violation
 from rumormill.libp2p.wire_message import WireMessage
@@ -45,62 +46,61 @@ class Intake:
         self.checks = PendingChecks(
             parameters.max_checks, parameters.max_copies, parameters.max_check_bytes
         )
+        self._peer_checks = parameters.max_checks_per_peer
         self._peer_bytes = parameters.max_check_bytes // 2
+        self._hold_checks = parameters.hold_checks_per_peer
         self._hold_bytes = parameters.max_check_bytes // 32
 
     def receive(self, peer: Peer, state: PeerState, message: WireMessage, now: float) -> None:
         """A message came from ``peer``."""
-        pubsub = self._pubsub
-        topic = message.topics[0]
-        if not pubsub.joined(topic) and not any(map(pubsub.joined, message.topics)):
-            pubsub.emit(trace.IGNORED, topic, None, peer, reason="not_subscribed")
+        topics = message.topics
+        topic = topics[0]
+        joined = self._pubsub.joined
+        if not joined(topic) and not any(map(joined, topics)):
+            self._pubsub.emit(trace.IGNORED, topic, None, peer, reason="not_subscribed")
             return
-        reason = self._unfit(message)
+        rules = self._rules.of(topic)
+        reason = self._unfit(message, rules)
+        if reason is None and len(topics) > 1:
+            others = (self._unfit(message, self._rules.of(other)) for other in topics[1:])
+            reason = next(filter(None, others), None)
         if reason is not None:
             self._reject(peer, topic, None, reason, now)
             return
         if message.sender_id == self._own_id:
-            pubsub.emit(trace.IGNORED, topic, None, peer, reason="own_message")
+            self._pubsub.emit(trace.IGNORED, topic, None, peer, reason="own_message")
             return
-        if not self._identify(message):
+        try:
+            message.id = message_id = rules.message_id(message)
+        except Exception:  # whatever the user's own function raises on strange data: a bad id
+            message_id = b""
+        if not usable(message_id):
             self._reject(peer, topic, None, "bad_message_id", now)
-        elif message.id in self.seen:
+        elif message_id in self.seen:
             self._duplicate(peer, message, now)
         else:
             self._check(peer, state, message, now)
 
-    def _unfit(self, message: WireMessage) -> str | None:
-        """Why the message fits none of its topics, by what can be seen without cryptography."""
-        for topic in message.topics:
-            rules = self._rules.of(topic)
-            if len(message.data) > rules.max_message_size:
-                return "too_large"
-            reason = violation(message, rules.signing)
-            if reason is not None:
-                return reason
-        return None
-
-    def _identify(self, message: WireMessage) -> bool:
-        """Give the message its id; the user's own function may fail on strange data."""
-        try:
-            message_id = self._rules.of(message.topics[0]).message_id(message)
-        except Exception:  # whatever the user's function raises, its sender pays: traced by caller
-            return False
-        message.id = message_id
-        return usable(message_id)
+    @staticmethod
+    def _unfit(message: WireMessage, rules: Rules) -> str | None:
+        """Why the message does not fit a topic, by what can be seen without cryptography."""
+        if len(message.data) > rules.max_message_size:
+            return "too_large"
+        return violation(message, rules.signing)
 
     def _check(self, peer: Peer, state: PeerState, message: WireMessage, now: float) -> None:
         """Begin to check a message, unless one with its id is being checked already."""
+        checks = self.checks
         if (
-            state.checks >= self._parameters.max_checks_per_peer
+            state.checks >= self._peer_checks
             or state.check_bytes >= self._peer_bytes
-            or self.checks.full
+            or checks.full
         ):
             self._drop(peer, message, "checks_full")
             return
-        copy = self.checks.add_copy(message, peer)
+        copy = "new" if message.id not in checks else checks.add_copy(message, peer)
         if copy == "new":
-            self._begin(self.checks.begin(message, peer))
+            self._begin(checks.begin(message, peer))
         elif copy == "same":
             self._duplicate(peer, message, now)
             return
@@ -110,8 +110,7 @@ class Intake:
         state.checks += 1
         state.check_bytes += len(message.raw)
         if not state.held and (
-            state.checks >= self._parameters.hold_checks_per_peer
-            or state.check_bytes >= self._hold_bytes
+            state.checks >= self._hold_checks or state.check_bytes >= self._hold_bytes
         ):
             state.held = True
             self._pubsub.effects.append(HoldPeer(peer, True))
@@ -153,7 +152,7 @@ class Intake:
     def _settle(self, check: PendingCheck, now: float) -> None:
         """The message is genuine: copies of it need no check any more."""
         self.remember(check.message, now)
-        for peer, copy in check.copies:
+        for peer, copy in check.copies or ():
             if copy.raw == check.message.raw:
                 check.holders[peer] = None
             self._release(peer, copy)
@@ -180,18 +179,19 @@ class Intake:
         """Hand the message to our own subscriptions of its topics; returns its author's name."""
         pubsub = self._pubsub
         sender = None if message.sender_id is None else self._name_of(message.sender_id)
-        sequence = message.sequence
+        sequence, data, message_id = message.sequence, message.data, message.id
         fields = {} if sequence is None else {"sequence": int.from_bytes(sequence, "big")}
         for topic in message.topics:
             if pubsub.joined(topic):
                 delivered = Message(
-                    topic, message.data, sender, message.id, self._network, source, now, fields
+                    topic, data, sender, message_id, self._network, source, now, fields
                 )
-                pubsub.effects.append(Deliver(delivered))
-                pubsub.emit(
-                    trace.DELIVERED, topic, message.id, source,
-                    size=len(message.data), sender=sender,
-                )  # fmt: skip
+                # Made without `emit`: there is one for each message.
+                traced = {"size": len(data), "sender": sender}
+                pubsub.effects += (
+                    Deliver(delivered),
+                    TraceEvent(now, pubsub.node, DELIVERED, topic, message_id, source, traced),
+                )
         return sender
 
     # ---- what is not delivered
@@ -224,11 +224,11 @@ class Intake:
         if state is None:
             return
         # It may have left and come back since: then the counts began anew.
-        state.checks = max(0, state.checks - 1)
+        state.checks = state.checks - 1 if state.checks else 0
         state.check_bytes = max(0, state.check_bytes - len(message.raw))
         if (
             state.held
-            and state.checks * 2 <= self._parameters.hold_checks_per_peer
+            and state.checks * 2 <= self._hold_checks
             and state.check_bytes * 2 <= self._hold_bytes
         ):
             state.held = False

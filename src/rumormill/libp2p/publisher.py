@@ -117,7 +117,10 @@ class Publisher:
         queued: list[Peer] = []
         dropped: dict[Peer, str] = {}
         frame = message_frame(message)
-        for peer in dict.fromkeys(pubsub.router.targets(message.topics, True, now)):
+        targets = pubsub.router.targets(message.topics, True, now)
+        if len(message.topics) > 1:
+            targets = dict.fromkeys(targets)
+        for peer in targets:
             queue = pubsub.peers[peer].queue
             line_free = queue.writable and not queue.waiting
             if not pubsub.outbox.message_frame(peer, message, frame):

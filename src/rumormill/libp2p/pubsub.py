@@ -44,12 +44,19 @@ from rumormill.libp2p.parameters import ENVELOPE, PubsubParameters
 from rumormill.libp2p.peers import PeerState
 from rumormill.libp2p.publisher import Publisher
 from rumormill.libp2p.router import Router
-from rumormill.libp2p.rpc import Control, Rpc, Subscription, decode_rpc, message_frame
+from rumormill.libp2p.rpc import (
+    Control,
+    Rpc,
+    Subscription,
+    decode_rpc,
+    lone_message,
+    message_frame,
+)
 from rumormill.libp2p.rules import RuleBook
 from rumormill.libp2p.signing import Author
 from rumormill.libp2p.stack.peer_id import PeerNames
 from rumormill.libp2p.subscriptions import SubscriptionFilter, SubscriptionTable
-from rumormill.libp2p.wire_message import WireMessage
+from rumormill.libp2p.wire_message import WireMessage, decode_message
 
 
 class Pubsub:
@@ -87,6 +94,7 @@ class Pubsub:
         self._filter = subscription_filter or self.parameters.subscription_filter()
         self._table = SubscriptionTable(self.parameters.max_topics_per_peer)
         self._limits = self.parameters.rpc_limits
+        self._trace_packets = self.parameters.trace_packets
         self._topics: dict[str, None] = {}
         self._now = 0.0
         self._handlers: dict[type, Callable[[Any, float], None]] = {
@@ -234,10 +242,15 @@ class Pubsub:
             return  # the rest of what a dropped peer had sent
         try:
             for frame in state.reader.feed(received.packet):
-                rpc = decode_rpc(frame, self._limits)
-                if self.parameters.trace_packets:
-                    self._trace_packet(peer, len(frame), rpc)
-                self._on_rpc(peer, state, rpc, now)
+                start = 0 if self._trace_packets else lone_message(frame)
+                if start:  # as most are: worth saving the RPC around it
+                    message = decode_message(frame[start:], self._limits.topics_per_message)
+                    self._intake.receive(peer, state, message, now)
+                else:
+                    rpc = decode_rpc(frame, self._limits)
+                    if self._trace_packets:
+                        self._trace_packet(peer, len(frame), rpc)
+                    self._on_rpc(peer, state, rpc, now)
                 if peer not in self.peers:
                     return  # it was one rejected message too many
         except RemoteProtocolError as error:
@@ -323,7 +336,10 @@ class Pubsub:
         """Pass on a message of another to whom the router names and who does not have it."""
         self.router.accepted(message, now)
         frame = b""
-        for peer in dict.fromkeys(self.router.targets(message.topics, False, now)):
+        targets = self.router.targets(message.topics, False, now)
+        if len(message.topics) > 1:
+            targets = dict.fromkeys(targets)
+        for peer in targets:
             if peer not in holders:
                 frame = frame or message_frame(message)
                 self.outbox.message_frame(peer, message, frame)

@@ -107,7 +107,7 @@ MESSAGE_TAG = 0x12
 
 def decode_rpc(frame: bytes, limits: RpcLimits = DEFAULT_LIMITS) -> Rpc:
     """Read one RPC; raises :class:`RemoteProtocolError` for anything malformed or over a limit."""
-    start = _lone_message(frame)
+    start = lone_message(frame)
     if start:
         return Rpc((), (decode_message(frame[start:], limits.topics_per_message),))
     subscriptions: list[Subscription] = []
@@ -140,7 +140,7 @@ def decode_rpc(frame: bytes, limits: RpcLimits = DEFAULT_LIMITS) -> Rpc:
     return Rpc(tuple(subscriptions), tuple(messages), control, b"".join(other))
 
 
-def _lone_message(frame: bytes) -> int:
+def lone_message(frame: bytes) -> int:
     """Where the message begins if the RPC is one message and nothing else, as most are; or 0."""
     size = len(frame)
     if size < 3 or frame[0] != MESSAGE_TAG:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Literal, Protocol, TypeAlias
 
 from rumormill.libp2p.stack.keys import PublicKey, sender_public_key
-from rumormill.libp2p.wire import bytes_field
 from rumormill.libp2p.wire_message import WireMessage, build_message
 
 SigningPolicy: TypeAlias = Literal["StrictSign", "StrictNoSign"]
@@ -36,15 +35,13 @@ def signed_message(
     author: Author, data: bytes, topics: tuple[str, ...], sequence: int
 ) -> WireMessage:
     """A message by ``author``. Its key is left out: an Ed25519 peer id contains it."""
-    message = build_message(
+    return build_message(
         data=data,
         topics=topics,
         sender_id=author.peer_id,
         sequence=sequence.to_bytes(8, "big"),
+        sign=author.sign,
     )
-    message.signature = author.sign(message.signed_payload())
-    message.raw += bytes_field(5, message.signature)
-    return message
 
 
 def violation(message: WireMessage, policy: SigningPolicy) -> str | None:

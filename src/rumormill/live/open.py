@@ -1,4 +1,4 @@
-"""``rumormill.open`` and ``rumormill.run``: where everything begins.
+"""``rumormill.open``: where everything begins.
 
 import rumormill
 
@@ -11,8 +11,7 @@ rumormill.run(main())
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Literal, TypeVar, overload
@@ -23,7 +22,6 @@ from rumormill.live.network import Network
 from rumormill.live.settings import read_settings
 
 NetworkType = TypeVar("NetworkType", bound=Network, covariant=True)
-Result = TypeVar("Result")
 
 
 class Opening(Generic[NetworkType]):
@@ -98,19 +96,3 @@ def open(
     given = {**settings, "listen": listen, "bootstrap": bootstrap, "key_file": key_file}
     checked = read_settings(network, given)
     return Opening(lambda: Libp2pNetwork(network, checked))
-
-
-def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
-    """Run a coroutine to its end on a new event loop, uvloop's where it is installed.
-
-    >>> async def answer() -> int:
-    ...     return 42
-    >>> run(answer())
-    42
-    """
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.run(coroutine)
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(coroutine)

@@ -170,6 +170,15 @@ def test_we_ask_for_what_we_lack() -> None:
     assert asked(bench, "outside0") == [b"one", b"two"]
 
 
+def test_what_we_ask_for_is_traced_message_by_message() -> None:
+    bench = listening(outside=1)
+    bench.ihave("outside0", "t", b"one", b"two")
+    assert [(event.peer, event.message_id) for event in bench.events(trace.ASKED)] == [
+        ("outside0", b"one"),
+        ("outside0", b"two"),
+    ]
+
+
 def test_we_do_not_ask_for_what_we_have_seen() -> None:
     bench = listening(outside=2)
     bench.send_message("outside0", RAIN)

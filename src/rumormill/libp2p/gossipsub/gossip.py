@@ -107,6 +107,8 @@ class Gossip:
             self._ids_asked[peer] = asked + len(wanted)
             self._asked.update(dict.fromkeys(wanted, peer))
             self._pubsub.outbox.iwant(peer, wanted)
+            for message_id in wanted:
+                self._pubsub.emit(trace.ASKED, message_id=message_id, peer=peer)
 
     def handle_iwant(self, peer: Peer, iwant: tuple[IWant, ...]) -> None:
         """Send the peer what it asks for and we have, each message only so often."""

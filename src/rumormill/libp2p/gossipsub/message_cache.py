@@ -36,12 +36,18 @@ class MessageCache:
 
     def put(self, message: WireMessage) -> None:
         """Add a message to the newest window."""
-        if message.id in self._messages:
+        message_id = message.id
+        if message_id in self._messages:
             return
-        self._messages[message.id] = message
+        self._messages[message_id] = message
         self._windows[0].append(message)
+        newest = self._ids[0]
         for topic in message.topics:
-            self._ids[0].setdefault(topic, []).append(message.id)
+            ids = newest.get(topic)
+            if ids is None:
+                newest[topic] = [message_id]
+            else:
+                ids.append(message_id)
         self._bytes += len(message.raw)
         while self._bytes > self._most_bytes and len(self._messages) > 1:
             self._evict_oldest()

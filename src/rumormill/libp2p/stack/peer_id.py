@@ -10,8 +10,8 @@ from __future__ import annotations
 import base64
 import hashlib
 
+from rumormill.core import base58
 from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
-from rumormill.libp2p.stack import base58
 
 LONGEST_INLINE_KEY = 42
 """A public key of up to this many bytes stands in its peer id unhashed."""
