@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumormill.libp2p.timers import SPARE, Timers
+from rumormill.libp2p.timers import NEVER, SPARE, Alarm, Timers
 
 
 def test_keys_come_in_the_order_of_their_times_and_then_of_setting() -> None:
@@ -83,3 +83,22 @@ def test_timers_behave_like_a_plain_table(steps: list[tuple[str, int, int]]) -> 
             assert sorted(due) == expected and times == sorted(times)
         assert timers.next_wake() == min(plain.values(), default=None)
         assert len(timers) == len(plain)
+
+
+def test_an_alarm_knows_the_earliest_time_of_all_timers() -> None:
+    alarm = Alarm()
+    kettle, oven = Timers[str](alarm), Timers[str](alarm)
+    assert alarm.soonest == NEVER
+    kettle.set("tea", 4.0)
+    oven.at_latest("bread", 9.0)
+    assert alarm.soonest == 4.0
+    oven.at_latest("bread", 2.0)
+    assert alarm.soonest == 2.0
+
+
+def test_an_alarm_may_be_early_but_never_late() -> None:
+    alarm = Alarm()
+    timers = Timers[str](alarm)
+    timers.set("tea", 4.0)
+    timers.set("tea", 6.0)
+    assert alarm.soonest <= 6.0

@@ -71,7 +71,7 @@ class ConnectionKeeper:
         self._table = table
         self._turn = turn
         self._dialer = dialer
-        self._timers: Timers[Link] = Timers()
+        self._timers: Timers[Link] = Timers(turn.alarm)
         self._shut = False
         self._events: dict[type, Callable[[Link, Any, float], None]] = {
             Established: self._on_established,
@@ -110,6 +110,7 @@ class ConnectionKeeper:
                 if owner is not None:
                     owner.data(link, event.stream, event.data, now)
             else:
+                link.timed = False
                 handler = self._events.get(type(event))
                 if handler is not None:
                     handler(link, event, now)
@@ -140,9 +141,11 @@ class ConnectionKeeper:
                 data = link.connection.data_to_send()
                 if data:
                     turn.effects.append(WriteBytes(link.id, data))
-            due = link.connection.next_wake()
-            if due is not None:
-                self._timers.at_latest(link, due)
+            if not (link.timed and link.connection.steady):
+                due = link.connection.next_wake()
+                if due is not None:
+                    self._timers.at_latest(link, due)
+                    link.timed = True
         turn.dirty.clear()
 
     # ---- time
@@ -150,6 +153,7 @@ class ConnectionKeeper:
     def wake(self, now: float) -> None:
         """Let the connections do what is due, and drop those whose transport takes nothing."""
         for link in self._timers.due(now):
+            link.timed = False
             self._take(link, link.connection.wake(now), now)
             if link.gone or link.write_ready:
                 continue

@@ -11,6 +11,7 @@ from rumormill.libp2p.dialer import Target
 from rumormill.libp2p.host_parameters import HostParameters
 from rumormill.libp2p.stack.connection import Connection
 from rumormill.libp2p.stack.multiaddr import Multiaddr
+from rumormill.libp2p.timers import Alarm
 
 
 class StreamOwner(Protocol):
@@ -42,7 +43,7 @@ class Link:
 
     __slots__ = (
         "address", "connection", "dirty", "gone", "group", "id", "observed",
-        "peer", "stalls_at", "streams", "target", "write_ready",
+        "peer", "stalls_at", "streams", "target", "timed", "write_ready",
     )  # fmt: skip
 
     def __init__(
@@ -64,6 +65,8 @@ class Link:
         """While the transport takes nothing: when we lose patience."""
         self.dirty = False
         """In :attr:`Turn.dirty`."""
+        self.timed = False
+        """Its next timer is set, and only something out of the ordinary can bring it closer."""
         self.gone = False
 
     @property
@@ -75,10 +78,12 @@ class Link:
 class Turn:
     """What the parts of a host want done, collected until one input has been dealt with."""
 
-    __slots__ = ("dirty", "effects", "node")
+    __slots__ = ("alarm", "dirty", "effects", "node")
 
     def __init__(self, node: str) -> None:
         self.node = node
+        self.alarm = Alarm()
+        """When the first of the parts wants to be woken."""
         self.effects: list[Effect] = []
         self.dirty: list[Link] = []
         """Connections that may have something to send."""

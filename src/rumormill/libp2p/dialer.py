@@ -11,7 +11,7 @@ from rumormill.core.trace import DIAL_SCHEDULED, TraceEvent, type_of_field
 from rumormill.libp2p.effects import CancelTransport, DialEnded, OpenTransport
 from rumormill.libp2p.host_parameters import HostParameters
 from rumormill.libp2p.stack.multiaddr import Multiaddr
-from rumormill.libp2p.timers import Timers
+from rumormill.libp2p.timers import Alarm, Timers
 
 
 class Phase(enum.Enum):
@@ -64,6 +64,7 @@ class Dialer:
         random: random.Random,
         connected: Callable[[str], bool],
         effects: list[Effect],
+        alarm: Alarm | None = None,
     ) -> None:
         self._node = node
         self._parameters = parameters
@@ -74,7 +75,7 @@ class Dialer:
         self._dials: dict[int, Target] = {}
         self._last_dial = 0
         # Keys: a dial's number for its time-out, an address for its next turn.
-        self._timers: Timers[int | str] = Timers()
+        self._timers: Timers[int | str] = Timers(alarm)
 
     def __len__(self) -> int:
         """How many addresses are being dialed or kept."""

@@ -55,6 +55,7 @@ from rumormill.libp2p.services import SERVICES, Services
 from rumormill.libp2p.stack.identify import IdentifyInfo
 from rumormill.libp2p.stack.keys import PrivateKey
 from rumormill.libp2p.stack.multiaddr import Multiaddr
+from rumormill.libp2p.timers import NEVER
 
 PROTOCOL_VERSION = "ipfs/0.1.0"
 """What identify calls the family of networks; everybody says this."""
@@ -98,6 +99,7 @@ class Host:
             random=random,
             connected=table.connected,
             effects=turn.effects,
+            alarm=turn.alarm,
         )
         self._keeper = ConnectionKeeper(
             identity=identity,
@@ -176,10 +178,8 @@ class Host:
 
     def wake(self, now: float) -> list[Effect]:
         """Do what is due; pubsub comes last, so that one write takes all that came up."""
-        self._keeper.wake(now)
-        self._dialer.wake(now)
-        self._services.wake(now)
-        self._streams.wake(now)
+        if self._turn.alarm.soonest <= now:
+            self._wake_parts(now)
         due = self._pubsub.next_wake()
         if due is not None and due <= now:
             self._streams.carry_out(self._pubsub.wake(now), now)
@@ -188,12 +188,18 @@ class Host:
 
     def next_wake(self) -> float | None:
         """The earliest wish of all parts."""
-        soonest = self._pubsub.next_wake()
-        for part in (self._keeper, self._dialer, self._services, self._streams):
-            due = part.next_wake()
-            if due is not None and (soonest is None or due < soonest):
-                soonest = due
-        return soonest
+        due, soonest = self._pubsub.next_wake(), self._turn.alarm.soonest
+        if due is None:
+            return None if soonest == NEVER else soonest
+        return due if due < soonest else soonest
+
+    def _wake_parts(self, now: float) -> None:
+        """Run the timers of all parts; then the alarm is set anew, to the time of the first."""
+        parts = (self._keeper, self._dialer, self._services, self._streams)
+        for part in parts:
+            part.wake(now)
+        times = [due for part in parts if (due := part.next_wake()) is not None]
+        self._turn.alarm.soonest = min(times, default=NEVER)
 
     # ---- commands
 

@@ -20,7 +20,7 @@ from rumormill.libp2p.checks import PendingCheck, PendingChecks
 from rumormill.libp2p.effects import HoldPeer
 from rumormill.libp2p.message_id import usable
 from rumormill.libp2p.peers import PeerState
-from rumormill.libp2p.rules import RuleBook, Rules
+from rumormill.libp2p.rules import RuleBook
 from rumormill.libp2p.seen import SeenCache
 from rumormill.libp2p.signing import violation
 from rumormill.libp2p.wire_message import WireMessage
@@ -60,10 +60,11 @@ class Intake:
             self._pubsub.emit(trace.IGNORED, topic, None, peer, reason="not_subscribed")
             return
         rules = self._rules.of(topic)
-        reason = self._unfit(message, rules)
+        reason = violation(message, rules.signing)
+        if len(message.data) > rules.max_message_size:
+            reason = "too_large"
         if reason is None and len(topics) > 1:
-            others = (self._unfit(message, self._rules.of(other)) for other in topics[1:])
-            reason = next(filter(None, others), None)
+            reason = self._unfit(message)
         if reason is not None:
             self._reject(peer, topic, None, reason, now)
             return
@@ -76,17 +77,21 @@ class Intake:
             message_id = b""
         if not usable(message_id):
             self._reject(peer, topic, None, "bad_message_id", now)
-        elif message_id in self.seen:
+        elif message_id in self.seen.ids:
             self._duplicate(peer, message, now)
         else:
             self._check(peer, state, message, now)
 
-    @staticmethod
-    def _unfit(message: WireMessage, rules: Rules) -> str | None:
-        """Why the message does not fit a topic, by what can be seen without cryptography."""
-        if len(message.data) > rules.max_message_size:
-            return "too_large"
-        return violation(message, rules.signing)
+    def _unfit(self, message: WireMessage) -> str | None:
+        """Why the message fits one of its further topics not, without any cryptography."""
+        for topic in message.topics[1:]:
+            rules = self._rules.of(topic)
+            if len(message.data) > rules.max_message_size:
+                return "too_large"
+            reason = violation(message, rules.signing)
+            if reason is not None:
+                return reason
+        return None
 
     def _check(self, peer: Peer, state: PeerState, message: WireMessage, now: float) -> None:
         """Begin to check a message, unless one with its id is being checked already."""

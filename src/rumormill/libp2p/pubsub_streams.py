@@ -69,7 +69,7 @@ class PubsubStreams:
             HoldPeer: self._hold_peer,
         }
         self._peers: dict[str, PeerStreams] = {}
-        self._timers: Timers[str] = Timers()
+        self._timers: Timers[str] = Timers(turn.alarm)
         self._paused = False
 
     def __len__(self) -> int:
@@ -98,11 +98,9 @@ class PubsubStreams:
             self._turn.trace(now, DROPPED, effect.peer, what="packet", reason="no_stream")
             return
         link, stream = streams.outbound
-        connection = link.connection
-        connection.write(stream, effect.packet)
+        unsent = link.connection.write(stream, effect.packet)
         self._turn.touch(link)
         streams.written += len(effect.packet)
-        unsent = connection.unsent(stream)
         if unsent:
             # The peer's window is full: see that it moves, and that not too much gathers.
             if streams.stall_at is None:

@@ -19,40 +19,41 @@ class SeenCache:
     False
     """
 
-    __slots__ = ("_by_age", "_ids", "_most", "_ttl")
+    __slots__ = ("_by_age", "_most", "_ttl", "ids")
 
     def __init__(self, ttl: float, most: int) -> None:
         self._ttl = ttl
         self._most = most
-        self._ids: set[bytes] = set()
+        self.ids: set[bytes] = set()
+        """To look up in the midst of much work; :meth:`add` alone changes it."""
         # A dict alone would do, but popping its oldest entry again and again is quadratic.
         self._by_age: deque[tuple[float, bytes]] = deque()
 
     def __contains__(self, message_id: bytes) -> bool:
-        return message_id in self._ids
+        return message_id in self.ids
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self.ids)
 
     def add(self, message_id: bytes, now: float) -> int:
         """Remember an id; returns how many had to be forgotten before their time to make room."""
-        if message_id in self._ids:
+        if message_id in self.ids:
             return 0
-        self._ids.add(message_id)
+        self.ids.add(message_id)
         self._by_age.append((now + self._ttl, message_id))
-        if len(self._ids) <= self._most:
+        if len(self.ids) <= self._most:
             return 0
         self.expire(now)
-        forgotten = max(0, len(self._ids) - self._most)
+        forgotten = max(0, len(self.ids) - self._most)
         for _ in range(forgotten):
-            self._ids.discard(self._by_age.popleft()[1])
+            self.ids.discard(self._by_age.popleft()[1])
         return forgotten
 
     def expire(self, now: float) -> None:
         """Forget what is older than ``ttl``."""
         by_age = self._by_age
         while by_age and by_age[0][0] <= now:
-            self._ids.discard(by_age.popleft()[1])
+            self.ids.discard(by_age.popleft()[1])
 
     def next_expiry(self) -> float | None:
         """When it is worth calling :meth:`expire`: not for every single id."""

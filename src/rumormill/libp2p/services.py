@@ -128,7 +128,7 @@ class Services:
         self._describe = describe
         self._learned = learned
         self._exchanges: dict[Link, dict[int, Exchange]] = {}
-        self._timers: Timers[tuple[Link, int]] = Timers()
+        self._timers: Timers[tuple[Link, int]] = Timers(turn.alarm)
 
     def __len__(self) -> int:
         """On how many connections something is under way."""

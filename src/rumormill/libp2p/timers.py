@@ -12,8 +12,26 @@ SPARE = 32
 """Outdated entries that the heap may hold beside as many as there are timers."""
 
 
+class Alarm:
+    """The earliest time of several :class:`Timers`, known without asking each of them.
+
+    It may be too early, after the timer that it came from was put off: waking early is harmless,
+    and whoever wakes them all finds the exact time anew.
+    """
+
+    __slots__ = ("soonest",)
+
+    def __init__(self) -> None:
+        self.soonest = NEVER
+
+
+NEVER = float("inf")
+
+
 class Timers(Generic[Key]):
     """One time for each key; keys of the same time come in the order of setting.
+
+    ``alarm`` is told of every time that is earlier than those it knows.
 
     >>> timers = Timers[str]()
     >>> timers.set("tea", 4.0); timers.set("egg", 6.0); timers.at_latest("egg", 5.0)
@@ -21,9 +39,10 @@ class Timers(Generic[Key]):
     (4.0, ['tea', 'egg'], None)
     """
 
-    __slots__ = ("_heap", "_sequence", "_times")
+    __slots__ = ("_alarm", "_heap", "_sequence", "_times")
 
-    def __init__(self) -> None:
+    def __init__(self, alarm: Alarm | None = None) -> None:
+        self._alarm = alarm or Alarm()
         self._times: dict[Key, float] = {}
         # Entries are not taken out when a timer changes: an entry whose time is not the timer's
         # any more is skipped, and the heap is made anew when most of it is of that kind.
@@ -41,6 +60,8 @@ class Timers(Generic[Key]):
         self._times[key] = when
         self._sequence += 1
         heappush(self._heap, (when, self._sequence, key))
+        if when < self._alarm.soonest:
+            self._alarm.soonest = when
         self._tidy()
 
     def at_latest(self, key: Key, when: float) -> None:

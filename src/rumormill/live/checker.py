@@ -86,6 +86,12 @@ class Checker:
         queue = self._queue
         if self._batch is not None or not queue or self._closed:
             return
+        if len(queue) == 1:
+            check = queue.popleft()
+            answer = self._answer(check, self._subject.genuine(check.subject))
+            if answer is not None:
+                self._answer_all([answer])
+            return
         size = min(len(queue), LARGEST_BATCH)
         checks = [queue.popleft() for _ in range(size)]
         self._batch = batch = _Batch(checks, self._subject.genuine)

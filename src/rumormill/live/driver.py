@@ -77,8 +77,12 @@ class Driver:
 
     # ---- inputs
 
-    def feed(self, input: Input) -> None:
-        """Give the machine one input and carry out what follows."""
+    def feed(self, input: Input, then_wake: bool = False) -> None:
+        """Give the machine one input and carry out what follows.
+
+        ``then_wake``: and let it do at once what it put off to the end of the turn, which saves a
+        turn of the loop; for an input that comes after all others of the turn.
+        """
         if self._busy:
             self._inbox.append(input)
             return
@@ -86,7 +90,10 @@ class Driver:
             return
         self._busy = True
         try:
-            self._carry_out(self._machine.handle(input, time.monotonic() + self._offset))
+            now = time.monotonic() + self._offset
+            self._carry_out(self._machine.handle(input, now))
+            if then_wake and (due := self._machine.next_wake()) is not None and due <= now:
+                self._carry_out(self._machine.wake(now))
         finally:
             self._busy = False
             self._arm()

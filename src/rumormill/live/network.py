@@ -242,7 +242,8 @@ class Network(ABC):
         return subscription
 
     def _answer_checks(self, answers: list[Checked]) -> None:
-        self._driver.feed(CheckedMany(answers))
+        # Nothing more comes of this turn's checks: what they bring can leave at once.
+        self._driver.feed(CheckedMany(answers), then_wake=True)
 
     def _deliver(self, effect: Deliver) -> None:
         message = effect.message

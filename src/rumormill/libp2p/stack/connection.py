@@ -162,6 +162,12 @@ class Connection:
             self._fail(error, events)
         return events
 
+    @property
+    def steady(self) -> bool:
+        """All streams are settled: :meth:`next_wake` moves closer with :meth:`wake` only."""
+        settling = self._settling
+        return settling is not None and not settling.streams and not self._later
+
     def next_wake(self) -> float | None:
         """When :meth:`wake` wants to be called; None once everything is over."""
         if self._later:
@@ -200,22 +206,23 @@ class Connection:
             self._fail(error, self._later)
         return stream
 
-    def write(self, stream: int, data: bytes) -> None:
+    def write(self, stream: int, data: bytes) -> int:
         """Send bytes on a stream: accepted in full, kept as long as the peer's window demands.
 
-        Whoever writes watches :meth:`unsent`: when more than ``send_backlog`` bytes are waiting on
-        all streams together, the connection fails.
+        Returns :meth:`unsent`, which whoever writes watches: when more than ``send_backlog`` bytes
+        are waiting on all streams together, the connection fails.
         """
         session, settling = self._session, self._settling
         if session is None or settling is None:
-            return
+            return 0
         try:
-            if stream in settling.streams:
-                settling.write(stream, data)
-            else:
-                session.write(stream, data)
+            if stream not in settling.streams:
+                return session.write(stream, data)
+            settling.write(stream, data)
+            return settling.unsent(stream)
         except RemoteProtocolError as error:
             self._fail(error, self._later)
+            return 0
 
     def unsent(self, stream: int) -> int:
         """Bytes that cannot leave before the peer allows more."""
@@ -306,7 +313,8 @@ class Connection:
                 events.append(event)
             else:
                 settling.take(event, events)
-        settling.sweep()
+        if settling.refused:
+            settling.sweep()
 
     def _on_gone_away(self, code: int, events: list[ConnectionEvent]) -> None:
         if code == NORMAL_TERMINATION:

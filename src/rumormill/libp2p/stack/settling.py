@@ -42,7 +42,7 @@ class Settling:
     A fault in a negotiation costs the stream, not the connection.
     """
 
-    __slots__ = ("_limits", "_protocols", "_refused", "_session", "streams")
+    __slots__ = ("_limits", "_protocols", "_session", "refused", "streams")
 
     def __init__(
         self,
@@ -55,7 +55,8 @@ class Settling:
         self._session = session
         self._protocols = protocols
         self._limits = limits
-        self._refused: list[int] = []
+        self.refused: list[int] = []
+        """Streams that :meth:`sweep` will forget."""
 
     def propose(self, stream: int, negotiation: Negotiation, now: float) -> None:
         """A stream of ours was opened."""
@@ -88,9 +89,9 @@ class Settling:
 
     def sweep(self) -> None:
         """Forget refused streams. Until the input that refused them is read, more may follow."""
-        for stream in self._refused:
+        for stream in self.refused:
             self.streams.pop(stream, None)
-        self._refused.clear()
+        self.refused.clear()
 
     def expire(self, now: float, events: list[ConnectionEvent]) -> None:
         """Give up on streams that took too long."""
@@ -164,7 +165,7 @@ class Settling:
         self, stream: int, unsettled: _Unsettled, reason: str, events: list[ConnectionEvent]
     ) -> None:
         unsettled.refused = True
-        self._refused.append(stream)
+        self.refused.append(stream)
         self._session.keep(-unsettled.size)
         self._session.reset(stream)
         refused = InboundRefused if unsettled.inbound else StreamRefused

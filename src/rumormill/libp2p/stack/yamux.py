@@ -73,7 +73,7 @@ class YamuxSession:
     >>> ours, theirs = YamuxSession(dialer=True, now=0.0), YamuxSession(dialer=False, now=0.0)
     >>> stream = ours.open_stream()
     >>> ours.write(stream, b"hel"), ours.write(stream, b"lo")
-    (None, None)
+    (0, 0)
     >>> events = []
     >>> theirs.receive(ours.data_to_send(), 0.0, events)
     >>> events
@@ -320,17 +320,19 @@ class YamuxSession:
         """The owner knows what to do with a stream that the peer began."""
         self._table.accept(stream)
 
-    def write(self, stream: int, data: bytes) -> None:
+    def write(self, stream: int, data: bytes) -> int:
         """Queue bytes; on a stream that is gone, or that we ended, nothing happens.
 
-        Raises :class:`RemoteProtocolError` when more is queued than a peer may keep us waiting for.
+        Returns what of the stream waits for the peer's window. Raises
+        :class:`RemoteProtocolError` when more is queued than a peer may keep us waiting for.
         """
         target = self._streams.get(stream)
         if target is None or target.end_wanted or not data:
-            return
+            return 0 if target is None else target.unsent
         target.write(data)
         self._dirty[stream] = target
         self.keep(len(data))
+        return target.unsent if target.blocked else 0
 
     def keep(self, size: int) -> None:
         """Count bytes that wait for the peer, here or with the owner."""
@@ -386,7 +388,7 @@ class YamuxSession:
             before = stream.queued
             stream.frames(out)
             self.queued -= before - stream.queued
-            if stream.over:
+            if stream.end_sent and stream.over:
                 self._forget(stream)
         return b"".join(out)
 

@@ -123,7 +123,8 @@ class YamuxStream:
             size = min(self.send_window, LARGEST_FRAME)
         self.queued -= size
         self.send_window -= size
-        out.append(encode_header(DATA, self._flags(), self.number, size))
+        flags = self._flags() if self.first_flags else 0
+        out.append(encode_header(DATA, flags, self.number, size))
         if self.queued:
             self._take(size, out.append)
         else:
