@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -63,3 +64,27 @@ async def test_we_get_a_peer_s_messages_of_every_size(
             assert message.data == payload(size)
             assert message.sender == other.id
         assert node.network.counters["protocol_error"] == 0
+
+
+@pytest.mark.parametrize("peer", ["rust"])
+async def test_a_peer_that_breaks_our_stream_gets_our_messages_again_on_a_new_one(
+    open_node: OpenNode, start_peer: StartPeer, peer: str
+) -> None:
+    """rust drops a stream on which more waits than one message may have, and says nothing anew."""
+    node, other = await connected(open_node, start_peer, dialect(peer), max_rpc_size=4 * MIB)
+    lost = node.network.counters.get
+    for number in range(500):
+        await node.publish(payload(60 * 1024))
+        if lost("stream_lost", 0):
+            break
+        if number % 50 == 49:
+            await asyncio.sleep(0.05)
+    assert lost("stream_lost", 0), "the peer took everything: nothing was tested"
+    # One after the other until one gets through: what was under way when it broke is lost.
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            await node.publish(b"are you still there?")
+            messages = await other.messages(TOPIC, 1, timeout=PATIENCE)
+            if any(message["data"] == b"are you still there?" for message in messages):
+                break
+    assert node.network.counters.get("peer_left", 0) == 0

@@ -17,6 +17,8 @@ from rumormill.libp2p.effects import (
     Hold,
     HoldPeer,
     Listening,
+    StreamLost,
+    StreamRenewed,
     StreamRestarted,
     TransportOpened,
     WriteReady,
@@ -50,7 +52,7 @@ class Strict(FakePubsub):
         elif isinstance(input, Writable):
             assert self.here[input.peer] != input.ready, "told what it knows"
             self.here[input.peer] = input.ready
-        elif isinstance(input, Received | StreamRestarted):
+        elif isinstance(input, Received | StreamRestarted | StreamLost | StreamRenewed):
             assert input.peer in self.here, "heard of a peer that is not there"
         return []
 

@@ -9,8 +9,15 @@ from host_net import FAKE_PROTOCOL, FakePubsub, HostNet, RawPeer, key
 
 from rumormill.core import trace
 from rumormill.core.machine import Drop, PeerJoined, PeerLeft, Received, Send, Writable
-from rumormill.libp2p.effects import Dial, Hold, HoldPeer, StreamRestarted
-from rumormill.libp2p.pubsub_streams import PUBSUB_UNAVAILABLE
+from rumormill.libp2p.effects import (
+    Dial,
+    Hold,
+    HoldPeer,
+    StreamLost,
+    StreamRenewed,
+    StreamRestarted,
+)
+from rumormill.libp2p.pubsub_streams import PUBSUB_UNAVAILABLE, STREAM_LOST
 from rumormill.libp2p.stack.connection import StreamData, StreamOpened, StreamReset
 
 BOB = key("bob").peer
@@ -100,19 +107,46 @@ def test_a_stream_that_the_peer_ends_and_begins_again_is_a_restart() -> None:
     assert scene.pubsub.inputs[-1] == StreamRestarted(BOB)
 
 
-def test_when_our_stream_is_reset_the_peer_leaves_and_joins_again() -> None:
+def test_when_our_stream_is_reset_a_peer_whose_own_stream_lives_has_not_left() -> None:
     scene = Scene()
     theirs = scene.bob_opens()
     scene.pubsub.take()
     scene.bob.connection.reset_stream(scene.our_stream)
     scene.net.flush(scene.bob)
     scene.net.run(0.1)
-    assert scene.pubsub.take() == [PeerLeft(BOB, "reset_by_peer")]
-    assert theirs in [each.stream for each in scene.bob.of(StreamReset)], (
-        "the peer must tell its subscriptions again, so its stream is reset too"
-    )
+    assert scene.pubsub.take() == [Writable(BOB, False), StreamLost(BOB)]
+    assert scene.bob.of(StreamReset) == [], "it would not tell its subscriptions again"
     scene.net.run(1.0)
-    assert scene.pubsub.take() == [PeerJoined(BOB, FAKE_PROTOCOL, outbound=True)]
+    assert scene.pubsub.take() == [StreamRenewed(BOB), Writable(BOB, True)]
+    scene.bob_writes(theirs, b"still there")
+    assert scene.pubsub.take() == [Received(BOB, b"still there")]
+    [event] = scene.net.traces(scene.host, STREAM_LOST)
+    assert event.peer == BOB and event.fields["reason"] == "reset_by_peer"
+
+
+def test_when_no_new_stream_comes_about_the_peer_has_left_after_all() -> None:
+    scene = Scene(stream_attempts=3)
+    theirs = scene.bob_opens()
+    for _ in range(3):
+        scene.bob.connection.reset_stream(scene.our_stream)
+        scene.net.flush(scene.bob)
+        scene.net.run(5.0)
+    kinds = [type(each) for each in scene.pubsub.take()]
+    assert kinds == [PeerJoined, *(Writable, StreamLost, StreamRenewed, Writable) * 2, PeerLeft]
+    assert theirs in [each.stream for each in scene.bob.of(StreamReset)]
+
+
+def test_when_both_streams_are_gone_so_is_the_peer() -> None:
+    scene = Scene()
+    theirs = scene.bob_opens()
+    scene.pubsub.take()
+    scene.bob.connection.close_stream(theirs)
+    scene.bob.connection.reset_stream(scene.our_stream)
+    scene.net.flush(scene.bob)
+    scene.net.run(2.0)
+    left, joined = [each for each in scene.pubsub.take() if isinstance(each, PeerLeft | PeerJoined)]
+    assert isinstance(left, PeerLeft) and left.peer == BOB
+    assert joined == PeerJoined(BOB, FAKE_PROTOCOL, outbound=True)
 
 
 def test_when_the_peer_ends_our_stream_it_is_of_no_use() -> None:

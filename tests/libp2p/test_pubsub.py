@@ -11,7 +11,7 @@ from workbench import FLOODSUB, MESHSUB_1_0, Workbench, floodsub, gossipsub, ori
 from rumormill.core import trace
 from rumormill.core.errors import LocalProtocolError
 from rumormill.core.machine import Drop, Peer, PeerJoined, PeerLeft, Received, Send
-from rumormill.libp2p.effects import StreamRestarted
+from rumormill.libp2p.effects import RoomAgain, StreamLost, StreamRenewed, StreamRestarted
 from rumormill.libp2p.router import Router
 from rumormill.libp2p.rpc import Rpc, Subscription, encode_rpc
 from rumormill.libp2p.wire import length_prefixed
@@ -185,6 +185,63 @@ def test_a_stream_that_begins_anew_voids_what_was_half_read() -> None:
     bench.say_bytes("ann", hello("b"))
     assert list(bench.pubsub.subscribers("b")) == ["ann"]
     assert not bench.events(trace.PROTOCOL_ERROR)
+
+
+def test_on_a_new_stream_of_ours_we_say_again_what_we_listen_to() -> None:
+    bench = gossipsub()
+    bench.subscribe("t", "u")
+    bench.join("ann", "t", "u")
+    bench.forget()
+    bench.feed(StreamRenewed("ann"))
+    [rpc] = bench.took("ann")
+    assert {(each.topic, each.subscribe) for each in rpc.subscriptions} == {
+        ("t", True),
+        ("u", True),
+    }
+    assert bench.events(trace.PEER_JOINED) == bench.events(trace.PEER_LEFT) == []
+
+
+def test_on_a_new_stream_of_ours_the_peers_of_our_meshes_are_grafted_again() -> None:
+    bench = gossipsub()
+    bench.subscribe("t", "u")
+    bench.join("ann", "t")
+    assert bench.pubsub.mesh("t") == ("ann",)
+    bench.forget()
+    bench.feed(StreamRenewed("ann"))
+    [rpc] = bench.took("ann")
+    assert rpc.control is not None
+    assert [each.topic for each in rpc.control.graft] == ["t"]
+
+
+def test_what_waits_when_our_stream_breaks_is_lost_and_counted() -> None:
+    bench = gossipsub(queue_messages=1)
+    bench.subscribe("t")
+    bench.join("ann", "t")
+    bench.writable("ann", False)
+    bench.publish("t", b"rain")
+    assert bench.pubsub.full(("t",))
+    bench.forget()
+    bench.feed(StreamLost("ann"))
+    [event] = bench.events(trace.DROPPED, reason="stream_lost")
+    assert event.peer == "ann" and event.fields["count"] == 1
+    assert bench.of(RoomAgain) == [RoomAgain("ann")]
+    bench.feed(StreamRenewed("ann"))
+    bench.writable("ann", True)
+    assert [message for rpc in bench.took("ann") for message in rpc.messages] == []
+
+
+def test_what_waited_while_our_stream_was_gone_is_sent_on_the_new_one() -> None:
+    bench = gossipsub()
+    bench.subscribe("t")
+    bench.join("ann", "t")
+    bench.writable("ann", False)
+    bench.feed(StreamLost("ann"))
+    bench.forget()
+    bench.publish("t", b"rain")
+    assert bench.took("ann") == []
+    bench.feed(StreamRenewed("ann"))
+    bench.writable("ann", True)
+    assert [message.data for rpc in bench.took("ann") for message in rpc.messages] == [b"rain"]
 
 
 def test_a_stream_that_begins_anew_keeps_what_was_said() -> None:

@@ -30,6 +30,21 @@ class StreamRestarted(NamedTuple):
     peer: Peer
 
 
+class StreamLost(NamedTuple):
+    """Our stream to ``peer`` broke, with all that was on its way; the peer itself has stayed."""
+
+    peer: Peer
+
+
+class StreamRenewed(NamedTuple):
+    """There is a new stream to ``peer`` after :class:`StreamLost`.
+
+    What the peer told us still holds; what we told it must be said again.
+    """
+
+    peer: Peer
+
+
 # ---- Pubsub: effects
 
 

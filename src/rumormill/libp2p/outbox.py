@@ -91,14 +91,17 @@ class Outbox:
             self._dirty[peer] = None
 
     def forget(self, peer: Peer, state: PeerState) -> None:
-        """The peer is gone: what waits for it is lost, and whoever waits for room need not."""
+        """The peer is gone."""
         self._dirty.pop(peer, None)
-        lost = state.queue.waiting
+        self.discard(peer, state, "peer_left")
+
+    def discard(self, peer: Peer, state: PeerState, reason: str) -> None:
+        """The messages that wait for the peer are lost, and whoever waits for room need not."""
+        lost = state.queue.discard_messages()
         if lost:
-            self._pubsub.emit(
-                trace.DROPPED, peer=peer, what="message", reason="peer_left", count=lost
-            )
+            self._pubsub.emit(trace.DROPPED, peer=peer, what="message", reason=reason, count=lost)
         if state.queue.was_full:
+            state.queue.was_full = False
             self._pubsub.effects.append(RoomAgain(peer))
 
     def flush(self) -> None:

@@ -29,7 +29,8 @@ class PeerStreams:
         """The stream that we write, from the moment that we asked for it."""
         self.open = False
         """Whether the peer has agreed to it."""
-        self.opened_at = 0.0
+        self.opened_at: float | None = None
+        """When the last one was agreed to since the peer joined."""
         self.blocked = False
         """Above the high-water mark, and not yet drained."""
         self.written = 0
@@ -48,9 +49,16 @@ class PeerStreams:
         self.open = self.blocked = False
         self.written = 0
 
+    def broke(self) -> None:
+        """Our stream is gone; the peer is not."""
+        self.outbound = None
+        self.open = self.blocked = False
+        self.stall_at = None
+
     def left(self) -> None:
         """To pubsub the peer is gone, and so is all that it knew of the peer."""
         self.joined = self.ready = self.held = self.had_inbound = False
+        self.opened_at = None
         self.open = self.blocked = False
         self.inbound = None
         self.stall_at = None

@@ -1,7 +1,8 @@
 """Pubsub: peers, topics and messages, without a connection, a clock or a thread.
 
-Inputs: ``PeerJoined``, ``PeerLeft``, ``StreamRestarted``, ``Received`` (a piece of the peer's
-stream, cut anywhere), ``Writable``, ``Subscribe``, ``Unsubscribe``, ``Publish``, ``Checked``.
+Inputs: ``PeerJoined``, ``PeerLeft``, ``Received`` (a piece of the peer's stream, cut anywhere),
+``StreamRestarted`` (theirs), ``StreamLost`` and ``StreamRenewed`` (ours), ``Writable``,
+``Subscribe``, ``Unsubscribe``, ``Publish``, ``Checked``, ``CheckedMany``.
 
 Effects: ``Send`` (whole frames, in :meth:`Pubsub.wake`), ``Deliver``, ``Check``, ``Drop``,
 ``Published``, ``RoomAgain``, ``HoldPeer`` and trace events.
@@ -37,7 +38,7 @@ from rumormill.core.machine import (
 )
 from rumormill.core.topic import check_topic
 from rumormill.core.trace import TraceEvent, type_of_field
-from rumormill.libp2p.effects import Publish, StreamRestarted
+from rumormill.libp2p.effects import Publish, StreamLost, StreamRenewed, StreamRestarted
 from rumormill.libp2p.intake import Intake
 from rumormill.libp2p.outbox import Outbox
 from rumormill.libp2p.parameters import ENVELOPE, PubsubParameters
@@ -106,6 +107,8 @@ class Pubsub:
             PeerJoined: self._on_peer_joined,
             PeerLeft: self._on_peer_left,
             StreamRestarted: self._on_stream_restarted,
+            StreamLost: self._on_stream_lost,
+            StreamRenewed: self._on_stream_renewed,
             Subscribe: self._on_subscribe,
             Unsubscribe: self._on_unsubscribe,
         }
@@ -229,6 +232,19 @@ class Pubsub:
         state = self.peers.get(restarted.peer)
         if state is not None:
             state.reader = type(state.reader)(self.parameters.max_rpc_size)
+
+    def _on_stream_lost(self, lost: StreamLost, now: float) -> None:
+        """What waits goes the way of what was sent: the peer may have choked on just that."""
+        state = self.peers.get(lost.peer)
+        if state is not None:
+            self.outbox.discard(lost.peer, state, "stream_lost")
+
+    def _on_stream_renewed(self, renewed: StreamRenewed, now: float) -> None:
+        """Introduce ourselves again: the peer may have forgotten us with the old stream."""
+        if renewed.peer in self.peers:
+            for topic in self._topics:
+                self.outbox.announce(renewed.peer, topic, True)
+            self.router.renew_peer(renewed.peer)
 
     def _on_writable(self, writable: Writable, now: float) -> None:
         self.outbox.writable(writable.peer, writable.ready)

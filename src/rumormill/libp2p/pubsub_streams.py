@@ -24,13 +24,17 @@ from rumormill.core.machine import (
 )
 from rumormill.core.trace import DROPPED
 from rumormill.libp2p.connections import ConnectionTable, Link, Turn
-from rumormill.libp2p.effects import HoldPeer, StreamRestarted
+from rumormill.libp2p.effects import HoldPeer, StreamLost, StreamRenewed, StreamRestarted
 from rumormill.libp2p.host_parameters import HostParameters
 from rumormill.libp2p.peer_streams import PeerStreams
 from rumormill.libp2p.timers import Timers
 
 PUBSUB_UNAVAILABLE = "pubsub_unavailable"
 """A trace event: a connected peer takes no pubsub stream of ours; fields: reason."""
+
+STREAM_LOST = "stream_lost"
+"""A trace event: our pubsub stream broke on a living connection, and what was under way on it may
+be lost; fields: reason."""
 
 NO_PROTOCOL = "no_common_protocol"
 """Why a stream was refused by a peer that speaks none of our protocols."""
@@ -172,28 +176,44 @@ class PubsubStreams:
         self._turn.touch(link)
 
     def _outbound_opened(self, streams: PeerStreams, protocol: str, now: float) -> None:
+        renewed = streams.joined and streams.opened_at is not None
         streams.open = True
         streams.opened_at = now
+        if renewed:
+            self.feed(StreamRenewed(streams.peer), now)
         if streams.joined:
             self._tell_ready(streams, now)
         else:
             self._join(streams, protocol, now)
 
     def _outbound_lost(self, streams: PeerStreams, reason: str, now: float) -> None:
-        """Our stream is gone, its connection is not: try again, but not for ever."""
-        if streams.open and now - streams.opened_at >= self._parameters.stable_after:
-            streams.attempts = 0
-        streams.outbound = None
-        self._leave(streams, reason, now)
-        if self._peers.get(streams.peer) is streams:
-            self._retry_later(streams, reason, now)
+        """Our stream is gone, its connection is not: try again, but not for ever.
 
-    def _retry_later(self, streams: PeerStreams, reason: str, now: float) -> None:
+        While its own stream lives, the peer has not left: it will not say again what it told us
+        there. rust tells its subscriptions once per connection.
+        """
+        began = streams.opened_at
+        if streams.open and began is not None and now - began >= self._parameters.stable_after:
+            streams.attempts = 0
+        lost = streams.open
+        streams.broke()
         if reason == NO_PROTOCOL:
             streams.attempts = self._parameters.stream_attempts
-        if streams.attempts >= self._parameters.stream_attempts:
+        hopeless = streams.attempts >= self._parameters.stream_attempts
+        if hopeless or streams.inbound is None:
+            self._leave(streams, reason, now)
+            if self._peers.get(streams.peer) is not streams:
+                return
+        if hopeless:
             self._turn.trace(now, PUBSUB_UNAVAILABLE, streams.peer, reason=reason)
             return
+        self._tell_ready(streams, now)
+        if streams.joined and lost:
+            self._turn.trace(now, STREAM_LOST, streams.peer, reason=reason)
+            self.feed(StreamLost(streams.peer), now)
+        self._retry_later(streams, now)
+
+    def _retry_later(self, streams: PeerStreams, now: float) -> None:
         delay = self._parameters.stream_retry_delay * 2.0 ** max(streams.attempts - 1, 0)
         streams.retry_at = now + delay
         self._arm(streams)
@@ -321,6 +341,8 @@ class PubsubStreams:
     ) -> None:
         if streams.inbound == (link, stream):
             streams.inbound = None
+            if streams.outbound is None:
+                self._leave(streams, reason, now)  # nothing is left of it but the connection
         elif streams.outbound == (link, stream):
             self._outbound_lost(streams, reason, now)
 

@@ -134,6 +134,13 @@ class PeerQueue:
         """Whether anything but messages waits."""
         return bool(self._subscriptions or self._graft or self._prune or self._ihave or self._iwant)
 
+    def discard_messages(self) -> int:
+        """Forget the messages; returns how many there were."""
+        count = len(self._messages)
+        self._messages.clear()
+        self._bytes = 0
+        return count
+
     def half_empty(self) -> bool:
         """Whether there is so much room again that a waiting publisher should go on."""
         return (

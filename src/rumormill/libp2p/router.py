@@ -96,6 +96,9 @@ class Router:
     def remove_peer(self, peer: Peer, now: float) -> None:
         """A peer is gone."""
 
+    def renew_peer(self, peer: Peer) -> None:
+        """A peer may have forgotten what we told it: tell it again."""
+
     def peer_subscribed(self, peer: Peer, topic: str, now: float) -> None:
         """A peer began to listen."""
 

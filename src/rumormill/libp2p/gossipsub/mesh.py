@@ -54,6 +54,12 @@ class Mesh:
             if peer in peers:
                 self._remove(topic, peer, "peer", "left")
 
+    def renew_peer(self, peer: Peer) -> None:
+        """Say GRAFT again in every mesh that the peer is in."""
+        for topic, peers in self._peers.items():
+            if peer in peers:
+                self._pubsub.outbox.graft(peer, topic)
+
     def subscribed(self, topic: str, peer: Peer, now: float) -> None:
         """A peer began to listen: take it in at once if there is room."""
         if (

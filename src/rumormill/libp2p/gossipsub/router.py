@@ -95,6 +95,10 @@ class GossipsubRouter(Router):
         self._fanout.remove_peer(peer)
         self._gossip.remove_peer(peer)
 
+    def renew_peer(self, peer: Peer) -> None:
+        """GRAFT again: in its eyes we may be in none of its meshes."""
+        self._mesh.renew_peer(peer)
+
     def peer_subscribed(self, peer: Peer, topic: str, now: float) -> None:
         """A peer began to listen."""
         self._mesh.subscribed(topic, peer, now)
