@@ -139,3 +139,17 @@ def test_without_authors_an_id_made_of_the_author_is_refused(profile: str) -> No
     rules = {"open": TopicRules(signing="StrictNoSign")}
     with pytest.raises(ConfigError, match=r"topic_rules\.open\.message_id"):
         RuleBook(PubsubParameters(message_id=profile, topic_rules=rules))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "key"),
+    [
+        ({"signing": "Maybe"}, "topic_rules.weather.signing"),
+        ({"sining": "StrictSign"}, "topic_rules.weather.sining"),
+        ({"message_id": "unknown"}, "topic_rules.weather.message_id"),
+    ],
+)
+def test_a_wrong_rule_of_a_topic_is_told_with_the_topic(wrong: dict[str, str], key: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        PubsubParameters.model_validate({"topic_rules": {"weather": wrong}})
+    assert caught.value.key == key

@@ -108,6 +108,20 @@ class PubsubParameters(Parameters):
             message_id_function(choice)
         return choice
 
+    @field_validator("topic_rules", mode="before")
+    @classmethod
+    def _named_rules(cls, given: Any) -> Any:
+        """Read the rules of each topic here, so that a wrong one is told with its topic."""
+        if not isinstance(given, Mapping):
+            return given
+        rules = {}
+        for topic, special in given.items():
+            try:
+                rules[topic] = TopicRules(**special) if isinstance(special, Mapping) else special
+            except ConfigError as error:
+                raise ConfigError(f"topic_rules.{topic}.{error.key}", error.problem) from None
+        return rules
+
     @model_validator(mode="after")
     def _consistent(self) -> PubsubParameters:
         half = self.max_rpc_size // 2
