@@ -15,14 +15,16 @@ class MessageCache:
     """
 
     __slots__ = (
-        "_bytes", "_gossip_windows", "_ids", "_messages", "_most_bytes", "_sent", "_windows",
+        "_bytes", "_heartbeat", "_ids", "_messages", "_most_bytes", "_order", "_sent", "_windows",
         "evicted",
     )  # fmt: skip
 
     def __init__(self, windows: int, gossip_windows: int, most_bytes: int) -> None:
-        self._gossip_windows = gossip_windows
+        self._windows = windows
         self._most_bytes = most_bytes
-        self._windows: deque[deque[WireMessage]] = deque(deque() for _ in range(windows))
+        self._heartbeat = 0
+        # Each with the heartbeat that it came in, oldest first.
+        self._order: deque[tuple[int, WireMessage]] = deque()
         # For each window: the ids of each topic. A heartbeat asks for every topic there is.
         self._ids: deque[dict[str, list[bytes]]] = deque({} for _ in range(gossip_windows))
         self._messages: dict[bytes, WireMessage] = {}
@@ -40,7 +42,7 @@ class MessageCache:
         if message_id in self._messages:
             return
         self._messages[message_id] = message
-        self._windows[0].append(message)
+        self._order.append((self._heartbeat, message))
         newest = self._ids[0]
         for topic in message.topics:
             ids = newest.get(topic)
@@ -50,7 +52,8 @@ class MessageCache:
                 ids.append(message_id)
         self._bytes += len(message.raw)
         while self._bytes > self._most_bytes and len(self._messages) > 1:
-            self._evict_oldest()
+            self._forget_oldest()
+            self.evicted += 1
 
     def get(self, message_id: bytes) -> WireMessage | None:
         """The message, if it is still kept."""
@@ -70,20 +73,16 @@ class MessageCache:
 
     def shift(self) -> None:
         """A heartbeat has passed: forget the oldest window, begin a new one."""
-        for message in self._windows.pop():
-            self._forget(message)
-        self._windows.appendleft(deque())
+        self._heartbeat += 1
+        oldest = self._heartbeat - self._windows
+        while self._order and self._order[0][0] <= oldest:
+            self._forget_oldest()
         self._ids.pop()
         self._ids.appendleft({})
 
-    def _evict_oldest(self) -> None:
-        for window in reversed(self._windows):
-            if window:
-                self._forget(window.popleft())
-                self.evicted += 1
-                return
-
-    def _forget(self, message: WireMessage) -> None:
+    def _forget_oldest(self) -> None:
+        _, message = self._order.popleft()
         del self._messages[message.id]
-        self._sent.pop(message.id, None)
         self._bytes -= len(message.raw)
+        if self._sent:
+            self._sent.pop(message.id, None)
