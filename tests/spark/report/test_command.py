@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from gold_tables import HOSTILE, Run, make_gold
+
+from rumormill.cli import main, report
+from rumormill.cli.report import ReadingLine
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code = main(["report", *map(str, arguments)])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_it_prints_the_report(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, err = run(capsys, "--tables", make_gold(tmp_path))
+    assert (code, err) == (0, "")
+    assert "Every message reached every peer that was subscribed." in out
+
+
+def test_json_is_one_line_and_harmless_to_a_terminal(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code, out, _ = run(capsys, "--tables", make_gold(tmp_path, Run(topics=HOSTILE)), "--json")
+    assert code == 0
+    assert out.count("\n") == 1 and out[:-1].isprintable()
+    assert set(json.loads(out)["topics"]) == set(HOSTILE)
+
+
+def test_the_page_replaces_an_older_one_as_a_whole(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    tables, page = make_gold(tmp_path / "tables"), tmp_path / "report.html"
+    page.write_text("old")
+    code, out, _ = run(capsys, "--tables", tables, "--html", page)
+    assert code == 0 and str(page) in out
+    assert page.read_text().startswith("<!doctype html>")
+    assert sorted(it.name for it in tmp_path.iterdir()) == ["report.html", "tables"]
+
+
+def test_two_runs_are_compared(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    this, other = make_gold(tmp_path / "a"), make_gold(tmp_path / "b", Run(seed=2))
+    _, text, _ = run(capsys, "--tables", this, "--compare", other)
+    assert "latency p99" in text and "times" in text
+    _, out, _ = run(capsys, "--tables", this, "--compare", other, "--json")
+    assert json.loads(out)["compare"]["other"]["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--tables", "nowhere"], 1, "nowhere: there is no such folder."),
+        ([], 2, "Missing option '--tables'"),
+        (["--tables", "tables", "--json", "--html", "x.html"], 2, "exclude each other"),
+        (["--tables", "tables", "--html", "nowhere/x.html"], 1, "nowhere/x.html: no such file"),
+        (["--tables", "tables", "--compare", "nowhere"], 1, "nowhere: there is no such folder."),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str], code: int, words: str,
+) -> None:  # fmt: skip
+    make_gold(tmp_path / "tables")
+    monkeypatch.chdir(tmp_path)
+    result, out, err = run(capsys, *arguments)
+    assert (result, out) == (code, "")
+    assert err.startswith("rumormill: ") and words in err and err.count("\n") == 1
+
+
+def test_without_pyarrow_the_extra_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "find_spec", lambda name: None)
+    code, _, err = run(capsys, "--tables", tmp_path)
+    assert code == 2 and "pip install 'rumormill[spark]'" in err
+
+
+def test_neither_spark_nor_java_is_needed(tmp_path: Path) -> None:
+    program = (
+        "import sys; from rumormill.cli import main; code = main(sys.argv[1:]);"
+        "sys.exit(code or 'pyspark' in sys.modules)"
+    )
+    tables = make_gold(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", program, "report", "--tables", str(tables), "--json"],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["problems"] == []
+
+
+def test_reading_that_takes_long_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "SOON", 0.0)
+    with ReadingLine() as line:
+        line._console._force_terminal = True
+        line("gold/topics/part", 3, 40)
+        assert line._status is not None
+        assert "3 of 40 files" in str(line._status.status)
