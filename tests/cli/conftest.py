@@ -13,6 +13,7 @@ from queue import Empty, Queue
 from typing import Any
 
 import pytest
+from java_or_skip import java_or_skip
 
 SOURCE = Path(__file__).parents[2] / "src"
 PATIENCE = 30.0
@@ -73,9 +74,9 @@ class Command:
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
-    def end(self) -> int:
+    def end(self, timeout: float = PATIENCE) -> int:
         """Wait for the end; the exit code."""
-        code = self.process.wait(PATIENCE)
+        code = self.process.wait(timeout)
         for thread in self._threads:
             thread.join(PATIENCE)
         return code
@@ -117,3 +118,9 @@ def start() -> Iterator[StartCommand]:
             assert stream is not None
             with contextlib.suppress(BrokenPipeError):
                 stream.close()
+
+
+@pytest.fixture
+def java() -> None:
+    """For tests that start Spark; skipped by name where there is no Java."""
+    java_or_skip()

@@ -26,7 +26,7 @@ name = "floodsub"
 def test_a_table_becomes_a_plan_and_other_keys_are_settings(tmp_path: Path) -> None:
     path = tmp_path / "node.toml"
     path.write_text(FULL)
-    first, second = load_config(path)
+    first, second = load_config(path).networks
     assert first.name == "gossipsub"
     assert first.listen == ("/ip4/127.0.0.1/tcp/4001",)
     assert first.bootstrap == ("/ip4/127.0.0.1/tcp/4002",)
@@ -64,3 +64,36 @@ def test_a_wrong_file_is_told_in_a_sentence_with_its_name_and_key(
 def test_an_absolute_key_file_stays_where_it_is() -> None:
     (plan,) = read_config({"network": [{"name": "floodsub", "key_file": "/a.key"}]}, Path("/etc"))
     assert plan.key_file == Path("/a.key")
+
+
+NETWORK = "[[network]]\nname = 'floodsub'\n"
+
+
+def test_http_is_a_table_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "node.toml"
+    path.write_text(NETWORK)
+    assert load_config(path).http is None
+    (tmp_path / "token").write_text("a-long-random-token\n")
+    path.write_text(NETWORK + "[http]\nlisten = '0.0.0.0:7700'\ntoken_file = 'token'\n")
+    http = load_config(path).http
+    assert http is not None
+    assert (http.host, http.port, http.token) == ("0.0.0.0", 7700, "a-long-random-token")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("http = 7700", "http: write \\[http\\]"),
+        ("[http]", "http.listen: is missing"),
+        ("[http]\nport = 7700", "http.port: there is no such key"),
+        ("[http]\nlisten = 7700", "http.listen: must be a text"),
+        ("[http]\nlisten = '7700'", "http: must be HOST:PORT"),
+        ("[http]\nlisten = '0.0.0.0:7700'", "give a token"),
+    ],
+)
+def test_a_wrong_http_table_is_told_with_its_key(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "node.toml"
+    # A key of the top comes before the tables.
+    path.write_text(text + "\n" + NETWORK if text.startswith("http =") else NETWORK + text)
+    with pytest.raises(UsageError, match=f"node.toml.*{problem}"):
+        load_config(path)

@@ -20,11 +20,14 @@ from rumormill.cli.options import (
     NetworkPlan,
     Peer,
     Setting,
+    Spool,
     Topic,
     Trace,
     parse_settings,
 )
+from rumormill.cli.pipeline import pipeline_app
 from rumormill.cli.sentences import UsageError
+from rumormill.cli.trace import trace_app
 
 GOSSIPSUB = NetworkName.gossipsub
 
@@ -38,6 +41,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.add_typer(trace_app)
+app.add_typer(pipeline_app)
 
 
 def _print_version(wanted: bool) -> None:
@@ -74,6 +79,7 @@ def sub(
     ] = None,
     key_file: KeyFile = None,
     setting: Setting = None,
+    spool: Spool = None,
     trace: Trace = None,
     json: Json = False,
 ) -> int:
@@ -81,6 +87,7 @@ def sub(
 
     Example: rumormill sub weather --peer /ip4/192.0.2.7/tcp/4001/p2p/12D3Koo...
     """
+    from rumormill.cli.spool import spool_plan
     from rumormill.cli.sub import run_sub
 
     plan = NetworkPlan(
@@ -91,7 +98,7 @@ def sub(
         topics=(topic,),
         settings=parse_settings(setting or ()),
     ).checked()
-    return run_sub(plan, count, json, trace)
+    return run_sub(plan, count, json, trace, spool_plan(spool))
 
 
 @app.command()
@@ -168,6 +175,23 @@ def node(
     ] = None,
     key_file: KeyFile = None,
     setting: Setting = None,
+    spool: Spool = None,
+    http: Annotated[
+        str | None,
+        typer.Option(
+            "--http",
+            metavar="HOST:PORT",
+            help="Answer over HTTP, as at 127.0.0.1:7700: Spark reads and publishes there.",
+        ),
+    ] = None,
+    http_token_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--http-token-file",
+            metavar="FILE",
+            help="Its first line is what callers must bring; needed where others can reach --http.",
+        ),
+    ] = None,
     status: Annotated[
         float,
         typer.Option("--status", min=0.1, metavar="SECONDS", help="Print a status line so often."),
@@ -179,14 +203,16 @@ def node(
 
     Example: rumormill node --listen /ip4/0.0.0.0/tcp/4001 --topic weather --key-file node.key
     """
-    from rumormill.cli.config import load_config
-    from rumormill.cli.node import run_node
+    from rumormill.cli.config import NodePlan, load_config
+    from rumormill.cli.node import http_settings, run_node
+    from rumormill.cli.spool import spool_plan
 
     if config is not None:
-        if network or listen or peer or topic or key_file or setting:
+        others = (network, listen, peer, topic, key_file, setting, spool, http, http_token_file)
+        if any(others):
             raise UsageError("--config says it all: --network, --listen, --peer, --topic, "
-                             "--key-file and --set go into the file")  # fmt: skip
-        plans = load_config(config)
+                             "--key-file, --set, --spool and --http go into the file")  # fmt: skip
+        whole = load_config(config)
     else:
         plan = NetworkPlan(
             name=(network or GOSSIPSUB).value,
@@ -196,8 +222,8 @@ def node(
             topics=tuple(topic or ()),
             settings=parse_settings(setting or ()),
         )
-        plans = [plan.checked()]
-    return run_node(plans, status, json, trace)
+        whole = NodePlan((plan.checked(),), http_settings(http, http_token_file), spool_plan(spool))
+    return run_node(whole, status, json, trace)
 
 
 @app.command()
@@ -237,6 +263,33 @@ def show_id(
 
 
 @app.command()
+def report(
+    tables: Annotated[
+        Path,
+        typer.Option("--tables", metavar="DIR", help="The tables, as 'pipeline run' makes them."),
+    ],
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write a page with plots, for any browser."),
+    ] = None,
+    compare: Annotated[
+        Path | None,
+        typer.Option("--compare", metavar="DIR", help="The tables of another run, to set beside."),
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object with all figures.")
+    ] = False,
+) -> int:
+    """Show what a network did: did everything arrive, how fast, and what is wrong.
+
+    Example: rumormill report --tables tables --html report.html
+    """
+    from rumormill.cli.report import run_report
+
+    return run_report(tables, json, html, compare)
+
+
+@app.command()
 def demo(
     nodes: Annotated[
         int, typer.Option("--nodes", min=3, max=50, metavar="N", help="Processes to start.")
@@ -256,12 +309,22 @@ def demo(
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", help="Who connects to whom, who is killed.")
     ] = 1,
+    spark: Annotated[
+        bool,
+        typer.Option("--spark/--no-spark", help="Let Spark read along, and end with its report."),
+    ] = True,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write the report as a page, with plots."),
+    ] = None,
     json: Json = False,
 ) -> int:
     """Watch it work: nodes on this machine form a mesh, publish, lose one of them and get it back.
 
     Every node is a process of its own. One is killed with SIGKILL and comes back with the same key
-    and port. The table at the end is made of what the processes reported.
+    and port. The table at the end is made of what the processes reported. Meanwhile Spark streams
+    what the nodes keep in their spools into tables; its report comes last. Without Java there is no
+    report, and everything else works.
 
     Example: rumormill demo --nodes 6 --seconds 10
     """
@@ -269,4 +332,4 @@ def demo(
     from rumormill.cli.demo.plan import plan_demo
 
     plan = plan_demo(network.value, nodes, messages, rate, seconds, seed)
-    return run_demo(plan, json)
+    return run_demo(plan, json, spark, html)

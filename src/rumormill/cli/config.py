@@ -1,4 +1,4 @@
-"""``node.toml``: one ``[[network]]`` table for each network of a node.
+"""``node.toml``: one ``[[network]]`` table for each network of a node, and what all share.
 
     [[network]]
     name = "gossipsub"
@@ -8,42 +8,66 @@
     topics = ["weather"]
     D = 8
 
-Every key but the first five is a setting of the network.
+    [http]
+    listen = "127.0.0.1:7700"
+    token_file = "token"              # needed where others can reach it
+
+    [spool]
+    folder = "spool"                  # see rumormill.cli.spool
+
+Every key of a network but the first five is a setting of it.
 """
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rumormill.cli.options import LOOPBACK, NetworkName, NetworkPlan
 from rumormill.cli.sentences import UsageError
+from rumormill.cli.spool import SpoolPlan, read_spool
+from rumormill.core.errors import ConfigError
+from rumormill.node.settings import HttpSettings, read_http_settings
 
 OWN_KEYS = ("name", "listen", "bootstrap", "topics", "key_file")
+TABLES = ("network", "http", "spool")
+"""What may stand at the top of the file."""
 
 
-def load_config(path: Path) -> list[NetworkPlan]:
-    """The networks that a configuration file asks for."""
+@dataclass(frozen=True)
+class NodePlan:
+    """All that a node is to do."""
+
+    networks: tuple[NetworkPlan, ...]
+    http: HttpSettings | None = None
+    spool: SpoolPlan | None = None
+
+
+def load_config(path: Path) -> NodePlan:
+    """The node that a configuration file asks for."""
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is no TOML: {error}") from error
     try:
-        return read_config(tables, path.parent)
-    except UsageError as error:
+        networks = read_config(tables, path.parent)
+        http = read_http(tables, path.parent)
+        return NodePlan(tuple(networks), http, read_spool(tables.get("spool"), path.parent))
+    except (UsageError, ConfigError) as error:
         raise UsageError(f"{path}: {error}") from error
 
 
 def read_config(tables: Mapping[str, Any], folder: Path) -> list[NetworkPlan]:
-    """The same, of what is already parsed; paths are relative to ``folder``.
+    """The networks of what is already parsed; paths are relative to ``folder``.
 
     >>> read_config({"network": [{"name": "floodsub", "topics": ["weather"]}]}, Path("."))[0].topics
     ('weather',)
     """
     for key in tables:
-        if key != "network":
+        if key not in TABLES:
             raise UsageError(f"{key}: there is no such key; networks are [[network]] tables")
     networks = tables.get("network", [])
     if not isinstance(networks, list) or not all(isinstance(table, dict) for table in networks):
@@ -53,7 +77,27 @@ def read_config(tables: Mapping[str, Any], folder: Path) -> list[NetworkPlan]:
     return [_plan(table, folder) for table in networks]
 
 
+def read_http(tables: Mapping[str, Any], folder: Path) -> HttpSettings | None:
+    """Where the node answers over HTTP, if it is to do so."""
+    table = tables.get("http")
+    if table is None:
+        return None
+    if not isinstance(table, dict):
+        raise UsageError("http: write [http], and its keys below")
+    for key, value in table.items():
+        if key not in ("listen", "token_file"):
+            raise UsageError(f"http.{key}: there is no such key, only listen and token_file")
+        if not isinstance(value, str):
+            raise UsageError(f"http.{key}: must be a text, not {value!r}")
+    if "listen" not in table:
+        raise UsageError("http.listen: is missing, as in 127.0.0.1:7700")
+    token_file = table.get("token_file")
+    return read_http_settings(table["listen"], folder / token_file if token_file else None)
+
+
 def _plan(table: Mapping[str, Any], folder: Path) -> NetworkPlan:
+    if "spool" in table:
+        raise UsageError("spool: all networks share one, so write it into a table [spool]")
     key_file = table.get("key_file")
     if key_file is not None and not isinstance(key_file, str):
         raise UsageError(f"key_file: must be the path of a file, not {key_file!r}")

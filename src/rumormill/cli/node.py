@@ -9,28 +9,57 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import rumormill
+from rumormill.cli.config import NodePlan
 from rumormill.cli.options import NetworkPlan
 from rumormill.cli.output import warn
 from rumormill.cli.render import Status, TopicStatus
+from rumormill.cli.sentences import UsageError
 from rumormill.cli.session import Session, run_session
+from rumormill.node.settings import HttpSettings, read_http_settings, require_http
 
 
-def run_node(
-    plans: Sequence[NetworkPlan], interval: float, as_json: bool, trace: Path | None
-) -> int:
+def run_node(plan: NodePlan, interval: float, as_json: bool, trace: Path | None) -> int:
     """Run until a signal comes."""
+    if plan.http is not None:
+        require_http()
 
     async def work(session: Session) -> None:
         async with contextlib.AsyncExitStack() as stack:
-            members = [await start_member(session, stack, plan) for plan in plans]
+            members = [await start_member(session, stack, each) for each in plan.networks]
+            http = await start_http(stack, plan, members)
             for member in members:
-                await session.show_ready(member.network, member.plan.name)
+                await session.show_ready(member.network, member.plan.name, http)
                 if not as_json:
                     say_where(member)
+            if http is not None and not as_json:
+                warn(f"answering on {http}")
             await show_status(session, members, interval)
 
-    run_session(work, as_json=as_json, trace=trace)
+    run_session(work, as_json=as_json, trace=trace, spool=plan.spool)
     return 0
+
+
+def http_settings(listen: str | None, token_file: Path | None) -> HttpSettings | None:
+    """What ``--http`` and ``--http-token-file`` say."""
+    if listen is None:
+        if token_file is not None:
+            raise UsageError("--http-token-file is for --http HOST:PORT, which is not given")
+        return None
+    return read_http_settings(listen, token_file)
+
+
+async def start_http(
+    stack: contextlib.AsyncExitStack, plan: NodePlan, members: Sequence[Member]
+) -> str | None:
+    """Answer over HTTP until the stack is closed; the address, if it was asked for."""
+    if plan.http is None:
+        return None
+    from rumormill.node.app import NodeParts
+    from rumormill.node.server import serve
+
+    spool = None if plan.spool is None else plan.spool.folder
+    parts = NodeParts([member.network for member in members], spool)
+    return await stack.enter_async_context(serve(parts, plan.http))
 
 
 class Member:

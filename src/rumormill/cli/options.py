@@ -24,6 +24,7 @@ NOT_SETTINGS = {
     "peer": "--peer",
     "key_file": "--key-file",
     "topics": "--topic",
+    "spool": "--spool",
 }
 
 
@@ -135,5 +136,13 @@ Setting = Annotated[
 Trace = Annotated[
     Path | None,
     typer.Option("--trace", metavar="FILE", help="Write every trace event, one JSON line each."),
+]
+Spool = Annotated[
+    Path | None,
+    typer.Option(
+        "--spool",
+        metavar="DIR",
+        help="Keep delivered messages and trace events in this folder, for Spark and for later.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]

@@ -41,7 +41,9 @@ class Status(NamedTuple):
 class Renderer(Protocol):
     """Turns what happened into a line; an empty one is not printed."""
 
-    def ready(self, network: str, id: str, addresses: Sequence[str]) -> str:
+    def ready(
+        self, network: str, id: str, addresses: Sequence[str], http: str | None = None
+    ) -> str:
         """The node is up."""
         ...
 
@@ -61,9 +63,12 @@ class Renderer(Protocol):
 class JsonRenderer:
     """One JSON object a line."""
 
-    def ready(self, network: str, id: str, addresses: Sequence[str]) -> str:
+    def ready(
+        self, network: str, id: str, addresses: Sequence[str], http: str | None = None
+    ) -> str:
         """The first line of every command that opens a network."""
-        return json_line("ready", {"addresses": list(addresses), "id": id, "network": network})
+        fields = {"addresses": list(addresses), "id": id, "network": network}
+        return json_line("ready", fields if http is None else {**fields, "http": http})
 
     def message(self, message: Message) -> str:
         """``topic``, ``data`` or ``data_base64``, ``sender``, ``id``, ``received_at``, ..."""
@@ -88,7 +93,9 @@ class HumanRenderer:
             file=io.StringIO(), force_terminal=terminal, no_color=None if terminal else True
         )
 
-    def ready(self, network: str, id: str, addresses: Sequence[str]) -> str:
+    def ready(
+        self, network: str, id: str, addresses: Sequence[str], http: str | None = None
+    ) -> str:
         """Nothing: stdout is for messages, the commands say this on stderr."""
         return ""
 

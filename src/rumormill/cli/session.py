@@ -9,15 +9,20 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rumormill
+from rumormill.capture.tap import attach
 from rumormill.cli.options import NetworkPlan
 from rumormill.cli.output import LineWriter, warn
 from rumormill.cli.render import Renderer, renderer_for
 from rumormill.cli.sentences import full_stop, innermost, one_line
+from rumormill.cli.spool import SpoolPlan, spooling, warn_of_spool
 from rumormill.core.errors import ConnectError
 from rumormill.core.trace import TraceEvent
+
+if TYPE_CHECKING:
+    from rumormill.capture.writer import SpoolWriter
 
 FLUSH_INTERVAL = 0.5
 """Seconds that a trace event may wait in memory before it is in the file."""
@@ -26,19 +31,28 @@ FLUSH_INTERVAL = 0.5
 class Session:
     """A command at work: how it prints, and where its trace goes."""
 
-    def __init__(self, writer: LineWriter, renderer: Renderer, trace: TraceFile | None) -> None:
+    def __init__(
+        self,
+        writer: LineWriter,
+        renderer: Renderer,
+        trace: TraceFile | None,
+        spool: SpoolWriter | None = None,
+    ) -> None:
         self.renderer = renderer
         self._writer = writer
         self._trace = trace
+        self._spool = spool
 
     async def show(self, line: str) -> None:
         """Print what the renderer made, if it made anything."""
         if line:
             await self._writer.write(line)
 
-    async def show_ready(self, network: rumormill.Network, name: str) -> None:
-        """Say that the node is up."""
-        await self.show(self.renderer.ready(name, network.id, network.addresses))
+    async def show_ready(
+        self, network: rumormill.Network, name: str, http: str | None = None
+    ) -> None:
+        """Say that the node is up, and where it answers over HTTP."""
+        await self.show(self.renderer.ready(name, network.id, network.addresses, http))
 
     @contextlib.asynccontextmanager
     async def open(self, plan: NetworkPlan) -> AsyncIterator[rumormill.Network]:
@@ -52,6 +66,9 @@ class Session:
         ) as network:
             if self._trace is not None:
                 network.on_trace(self._trace.write)
+            if self._spool is not None:
+                network.on_trace(warn_of_spool)
+                attach(network, self._spool)
             await connect_all(network, plan.peers)
             yield network
 
@@ -119,20 +136,26 @@ def trace_file(path: Path | None) -> Iterator[TraceFile | None]:
 
 
 def run_session(
-    work: Callable[[Session], Coroutine[Any, Any, None]], *, as_json: bool, trace: Path | None
+    work: Callable[[Session], Coroutine[Any, Any, None]],
+    *,
+    as_json: bool,
+    trace: Path | None,
+    spool: SpoolPlan | None = None,
 ) -> bool:
     """Run ``work``: True if it came to its end, False if a signal or a gone reader ended it."""
 
-    async def session() -> bool:
+    async def main() -> bool:
         writer = LineWriter()
         renderer = renderer_for(as_json, sys.stdout.isatty())
         try:
             with trace_file(trace) as file:
-                return await until_stopped(work(Session(writer, renderer, file)), writer)
+                async with spooling(spool) as kept:
+                    session = Session(writer, renderer, file, kept)
+                    return await until_stopped(work(session), writer)
         finally:
             await writer.close()
 
-    return rumormill.run(session())
+    return rumormill.run(main())
 
 
 async def until_stopped(work: Coroutine[Any, Any, None], writer: LineWriter | None = None) -> bool:

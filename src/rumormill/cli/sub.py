@@ -10,15 +10,22 @@ import rumormill
 from rumormill.cli.options import NetworkPlan
 from rumormill.cli.output import warn
 from rumormill.cli.session import Session, run_session
+from rumormill.cli.spool import SpoolPlan
 
 
-def run_sub(plan: NetworkPlan, count: int | None, as_json: bool, trace: Path | None) -> int:
+def run_sub(
+    plan: NetworkPlan,
+    count: int | None,
+    as_json: bool,
+    trace: Path | None,
+    spool: SpoolPlan | None = None,
+) -> int:
     """Print messages until there were ``count``, or a signal comes."""
 
     async def work(session: Session) -> None:
         await print_messages(session, plan, count, explain=not as_json)
 
-    run_session(work, as_json=as_json, trace=trace)
+    run_session(work, as_json=as_json, trace=trace, spool=spool)
     return 0
 
 

@@ -172,13 +172,14 @@ class Driver:
             try:
                 listener(event)
             except Exception:
-                self._listener_failed(listener)
+                self.listener_failed(listener)
 
-    def _listener_failed(self, listener: TraceListener) -> None:
+    def listener_failed(self, listener: object) -> None:
+        """Count a listener that raised; to be called while the error is being handled."""
         self._counters["listener_failed"] += 1
         if self._counters["listener_failed"] == 1:
             log.warning(
-                "the trace listener %r failed; further failures are only counted",
+                "the listener %r failed; further failures are only counted",
                 listener,
                 exc_info=True,
             )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -36,6 +36,8 @@ from rumormill.live.driver import Driver, TraceListener
 from rumormill.live.subscription import Subscription, SubscriptionHooks, WhenFull
 from rumormill.live.topic import Topic
 from rumormill.live.validation import ValidatorFunction, Validators
+
+DeliverListener = Callable[[Message], object]
 
 PUBLISH_BURST = 64
 """Messages that one loop may publish before others, and the sockets, get their turn."""
@@ -81,6 +83,8 @@ class Network(ABC):
         self._full: dict[Subscription, None] = {}
         self._hooks = SubscriptionHooks(self._left, self._filled, self._overflowed)
         self._publications = 0
+        self._deliver_listeners: tuple[DeliverListener, ...] = ()
+        self._at_close: list[Callable[[], Awaitable[None]]] = []
         self._closing: asyncio.Task[None] | None = None
 
     def __repr__(self) -> str:
@@ -250,6 +254,14 @@ class Network(ABC):
         for subscription in self._subscriptions.get(message.topic, ()):
             subscription.push(message)
 
+    def _deliver_and_show(self, effect: Deliver) -> None:
+        for listener in self._deliver_listeners:
+            try:
+                listener(effect.message)
+            except Exception:
+                self._driver.listener_failed(listener)
+        self._deliver(effect)
+
     def _left(self, subscription: Subscription) -> None:
         topic = subscription.topic
         rest = tuple(
@@ -319,6 +331,27 @@ class Network(ABC):
         """
         return self._driver.on_trace(listener)
 
+    def on_deliver(self, listener: DeliverListener) -> Callable[[], None]:
+        """Call ``listener`` with every message that is delivered, whether or not a subscription has
+        room for it; returns a function that ends it. Like :meth:`on_trace`, it must be quick.
+        """
+        self._listen_to_deliveries((*self._deliver_listeners, listener))
+
+        def stop() -> None:
+            rest = tuple(each for each in self._deliver_listeners if each is not listener)
+            self._listen_to_deliveries(rest)
+
+        return stop
+
+    def _listen_to_deliveries(self, listeners: tuple[DeliverListener, ...]) -> None:
+        self._deliver_listeners = listeners
+        # Whoever has no listener does not pay for looking whether there is one.
+        self._driver.on({Deliver: self._deliver_and_show if listeners else self._deliver})
+
+    def emit(self, event: str, **fields: type_of_field) -> None:
+        """Add a trace event of this node: it is counted, and shown to those of :meth:`on_trace`."""
+        self._driver.trace(TraceEvent(self._driver.now(), self.id, event, fields=fields))
+
     def _trace(
         self,
         event: str,
@@ -384,6 +417,12 @@ class Network(ABC):
         finally:
             self._driver.stop()
             self._checker.close()
+            for action in reversed(self._at_close):
+                await action()
+
+    def at_close(self, action: Callable[[], Awaitable[None]]) -> None:
+        """Await ``action`` at the end of :meth:`close`, when nothing happens any more."""
+        self._at_close.append(action)
 
 
 def _as_bytes(data: bytes) -> bytes:

@@ -12,6 +12,7 @@ rumormill.run(main())
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Literal, TypeVar, overload
@@ -27,8 +28,9 @@ NetworkType = TypeVar("NetworkType", bound=Network, covariant=True)
 class Opening(Generic[NetworkType]):
     """A network that is about to be opened: ``async with`` it, or await it and close it later."""
 
-    def __init__(self, build: Callable[[], NetworkType]) -> None:
+    def __init__(self, build: Callable[[], NetworkType], spool: Path | None = None) -> None:
         self._build = build
+        self._spool = spool
         self._network: NetworkType | None = None
 
     def __await__(self) -> Generator[Any, None, NetworkType]:
@@ -38,7 +40,17 @@ class Opening(Generic[NetworkType]):
         if self._network is not None:
             raise LocalProtocolError("this network was opened before; call rumormill.open again")
         self._network = self._build()
+        if self._spool is not None:
+            await self._capture(self._network, self._spool)
         return await self._network.start()
+
+    async def _capture(self, network: Network, folder: Path) -> None:
+        """Keep what happens, from the first event to the last."""
+        from rumormill.capture.tap import attach, open_spool
+
+        async with AsyncExitStack() as stack:
+            attach(network, await stack.enter_async_context(open_spool(folder)))
+            network.at_close(stack.pop_all().aclose)
 
     async def __aenter__(self) -> NetworkType:
         return await self._open()
@@ -60,6 +72,7 @@ def open(
     listen: str | Sequence[str] | None = None,
     bootstrap: str | Sequence[str] = (),
     key_file: str | Path | None = None,
+    spool: str | Path | None = None,
     **settings: Any,
 ) -> Opening[Libp2pNetwork]: ...
 
@@ -71,6 +84,7 @@ def open(
     listen: str | Sequence[str] | None = None,
     bootstrap: str | Sequence[str] = (),
     key_file: str | Path | None = None,
+    spool: str | Path | None = None,
     **settings: Any,
 ) -> Opening[Network]: ...
 
@@ -81,18 +95,20 @@ def open(
     listen: str | Sequence[str] | None = None,
     bootstrap: str | Sequence[str] = (),
     key_file: str | Path | None = None,
+    spool: str | Path | None = None,
     **settings: Any,
 ) -> Opening[Any]:
     """Open a network: ``gossipsub`` or ``floodsub``.
 
     ``listen`` is where others can dial us; without it, nobody can. ``bootstrap`` are addresses to
     dial at once, in the background, and again whenever they are lost. ``key_file`` keeps our
-    identity; it is made if it does not exist. Everything else is a key of the network's settings,
-    such as ``D`` or ``max_connections`` (:func:`rumormill.known_keys` lists them).
+    identity; it is made if it does not exist. ``spool`` is a folder in which all delivered
+    messages and trace events are kept. Everything else is a key of the network's settings, such as
+    ``D`` or ``max_connections`` (:func:`rumormill.known_keys` lists them).
 
     Nothing happens before the result is awaited or entered, except that wrong settings raise
     :class:`ConfigError` here.
     """
-    given = {**settings, "listen": listen, "bootstrap": bootstrap, "key_file": key_file}
-    checked = read_settings(network, given)
-    return Opening(lambda: Libp2pNetwork(network, checked))
+    own = {"listen": listen, "bootstrap": bootstrap, "key_file": key_file, "spool": spool}
+    checked = read_settings(network, {**settings, **own})
+    return Opening(lambda: Libp2pNetwork(network, checked), checked.live.spool)

@@ -43,6 +43,8 @@ class LiveParameters(Parameters):
     """Addresses that are dialed at the start, and again whenever they are lost."""
     key_file: Path | None = None
     """Where our key is kept; without it, a new key for every run."""
+    spool: Path | None = None
+    """A folder in which delivered messages and trace events are kept; see docs/spool.md."""
     router: Router | None = None
     """A router of the user's own, in place of the network's."""
     close_timeout: float = Field(default=5.0, gt=0, allow_inf_nan=False)

@@ -4,13 +4,19 @@ import json
 import os
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
+from rumormill.cli.demo import analysis_for
+from rumormill.cli.demo.plan import plan_demo
+from rumormill.core.errors import ConfigError
+
 Start = Callable[..., Any]
-SMALL = ("demo", "--nodes", "4", "--messages", "60", "--rate", "20")
+SMALL = ("demo", "--no-spark", "--nodes", "4", "--messages", "60", "--rate", "20")
+ANALYSED = ("demo", "--nodes", "4", "--messages", "60", "--rate", "20")
 
 
 def workers_of(demo: Any) -> list[psutil.Process]:
@@ -97,3 +103,37 @@ def test_without_a_terminal_the_stages_are_plain_lines_and_the_table_is_on_stdou
     assert all(line.isprintable() for line in [*demo.errors, *demo.rest])
     assert any(line.startswith("all ") for line in demo.rest)
     assert "Every message reached every node that was there" in " ".join(demo.rest)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.usefixtures("java")
+def test_spark_reads_along_and_counts_what_the_nodes_told(start: Start, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    demo = start(*ANALYSED, "--json", "--html", str(page))
+    processes = psutil.Process(demo.process.pid).children(recursive=True)
+    assert demo.end(timeout=250) == 0, demo.sentence
+    assert gone(processes)
+    events = [json.loads(line) for line in demo.rest]
+    (report,) = [event for event in events if event["event"] == "report"]
+    (total,) = [event for event in events if event["event"] == "total"]
+    (verdict,) = [event for event in events if event["event"] == "verdict"]
+    (topic,) = report["topics"].values()
+    assert topic["published"] == total["published"] == 60
+    assert topic["ratio"] == 1.0
+    assert len(report["peers"]) == 4
+    assert verdict["ok"] is True and "Spark counted the same" in verdict["text"]
+    assert "<svg" in page.read_text()
+
+
+def test_without_java_the_demo_does_without_spark_and_says_why(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def no_java() -> Path:
+        raise ConfigError("JAVA_HOME", "there is no Java on this machine")
+
+    monkeypatch.setattr("rumormill.pipeline.java.java_home", no_java)
+    plan = plan_demo("gossipsub", nodes=4, messages=20, rate=10, seconds=None, seed=1)
+    assert analysis_for(tmp_path, plan) is None
+    complaint = capsys.readouterr().err
+    assert "without Spark" in complaint and "there is no Java on this machine" in complaint

@@ -93,6 +93,10 @@ class Ledger:
         """A worker got a message; the first time counts."""
         self._deliveries[node].setdefault(number, latency)
 
+    def deliveries_of(self, node: int) -> int:
+        """How many different messages the node has told us of."""
+        return len(self._deliveries[node])
+
     def counted(self, node: int, traffic: Traffic) -> None:
         """A worker's counters since its process began."""
         self._traffic[node, self._lives[node]] = traffic

@@ -1,4 +1,4 @@
-"""The course of a demo: start, connect, form a mesh, publish, kill, return, count."""
+"""The course of a demo: start, connect, form a mesh, publish, kill, return, count, analyse."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+from rumormill.cli.demo.analysis import Analysis
 from rumormill.cli.demo.ledger import Ledger, Traffic
 from rumormill.cli.demo.plan import DemoPlan
 from rumormill.cli.demo.process import DemoError, WorkerProcess
@@ -24,6 +25,9 @@ COUNT_TIMEOUT = 10.0
 STOP_TIMEOUT = 3.0
 POLL = 0.05
 
+STAGES = ("bronze", "silver", "gold")
+"""What Spark makes in the end, one from the other."""
+
 LOW_DEGREE = 4
 """Peers in the mesh from which on a node counts as well connected (fewer if it has fewer links)."""
 
@@ -31,28 +35,80 @@ LOW_DEGREE = 4
 class Demo:
     """One demo at work. :meth:`run` does it all; :meth:`close` leaves no process behind."""
 
-    def __init__(self, plan: DemoPlan, reporter: Reporter, folder: Path) -> None:
+    def __init__(
+        self,
+        plan: DemoPlan,
+        reporter: Reporter,
+        folder: Path,
+        analysis: Analysis | None = None,
+    ) -> None:
         self.plan = plan
         self.ledger = Ledger(plan.nodes)
         self.began = 0.0
         self._counted = False
         self.reporter = reporter
         self._folder = folder
+        self._analysis = analysis
+        self._reading: asyncio.Task[None] | None = None
         self._workers = [WorkerProcess(node, self._heard) for node in range(plan.nodes)]
 
     async def run(self) -> None:
         """From the first process to the last count."""
+        if self._analysis is not None:
+            await self._analysis.start()
         await self._start_all()
         await self._connect_all()
         await self._form_mesh()
+        await self._wait_for_spark()
         await self._publish_all()
         await self._wait_for_stragglers()
         await self._count()
+        await self._analyse()
         self.reporter.done()
+
+    @property
+    def ids(self) -> list[str]:
+        """The nodes' names on the network, in order."""
+        return [worker.id for worker in self._workers]
 
     async def close(self) -> None:
         """End every process that we started."""
+        if self._reading is not None:
+            self._reading.cancel()
+        if self._analysis is not None:
+            await self._analysis.kill()
         await asyncio.gather(*(worker.kill() for worker in self._workers))
+
+    # ---- Spark
+
+    async def _read_spools(self, analysis: Analysis) -> None:
+        await analysis.read()
+        count = self.plan.nodes
+        self.reporter.note(f"Spark is up and streams the spools of {count} nodes into tables")
+
+    async def _wait_for_spark(self) -> None:
+        """Publish nothing before Spark is up: it is to read while the nodes run."""
+        if self._reading is not None and not self._reading.done():
+            self.reporter.stage("waiting for Spark", 1)
+            await self._reading
+
+    async def _analyse(self) -> None:
+        """Let Spark read the rest, and make of it what the report shows."""
+        analysis = self._analysis
+        if analysis is None or self._reading is None:
+            return
+        self.reporter.note(
+            f"Spark had {analysis.rows} records in {analysis.batches} batches while the nodes ran"
+        )
+        self.reporter.stage("Spark makes bronze, silver and gold of them", len(STAGES))
+        refining = asyncio.create_task(analysis.refine())
+        while not refining.done():
+            done = STAGES.index(analysis.stage) if analysis.stage in STAGES else 0
+            self.reporter.move(done)
+            await asyncio.wait((refining,), timeout=POLL)
+        await refining
+        self.reporter.move(len(STAGES))
+        await analysis.stop()
 
     # ---- what the workers tell
 
@@ -75,6 +131,8 @@ class Demo:
     async def _start_all(self) -> None:
         self.reporter.stage(f"starting {self.plan.nodes} processes", self.plan.nodes)
         await self._all_move(lambda worker: self._start(worker, LOOPBACK))
+        if self._analysis is not None:
+            self._reading = asyncio.create_task(self._read_spools(self._analysis))
         if isinstance(self.reporter, JsonReporter):
             self.reporter.ready([worker.describe() for worker in self._workers])
 
@@ -84,6 +142,7 @@ class Demo:
             "network": self.plan.network,
             "listen": listen,
             "key_file": str(self._folder / f"node-{worker.node}.key"),
+            "spool": None if self._analysis is None else self._analysis.spool_of(worker.node),
         })  # fmt: skip
         ready = await worker.answer("ready", START_TIMEOUT, "starting")
         worker.id, worker.address = ready["id"], ready["addresses"][0]
@@ -254,3 +313,7 @@ class Demo:
             away = worker.node in self.ledger.absences  # it may be between two lives
             if not away and not worker.running:
                 raise DemoError(f"node {worker.node} ended by itself: {worker.last_words()}")
+        if self._reading is not None and self._reading.done():
+            self._reading.result()
+        if self._analysis is not None:
+            self._analysis.check()

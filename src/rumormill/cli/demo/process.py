@@ -1,4 +1,4 @@
-"""The leading side of a worker: starts its process, sends it lines, keeps what it answers."""
+"""The leading side of a child process: starts it, sends it lines, keeps what it answers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,12 @@ class DemoError(RumormillError):
     """The demo cannot go on; the sentence says at which step, and why."""
 
 
-class WorkerProcess:
-    """One worker: a child process of ours, and ours alone to kill."""
+class LedProcess:
+    """A child process of ours that is led by lines of JSON, and ours alone to kill."""
 
-    def __init__(self, node: int, on_event: Callable[[int, dict[str, Any]], None]) -> None:
-        self.node = node
-        self.id = ""
-        self.address = ""
-        self.status: dict[str, Any] = {}
+    def __init__(self, name: str, module: str, on_event: Callable[[dict[str, Any]], None]) -> None:
+        self.name = name
+        self._module = module
         self._on_event = on_event
         self._process: asyncio.subprocess.Process | None = None
         self._readers: list[asyncio.Task[None]] = []
@@ -43,19 +41,18 @@ class WorkerProcess:
         """Whether its process is there."""
         return self._process is not None and self._process.returncode is None
 
-    def describe(self) -> dict[str, Any]:
-        """Who it is, for programs."""
-        pid = None if self._process is None else self._process.pid
-        return {"node": self.node, "id": self.id, "address": self.address, "pid": pid}
+    @property
+    def pid(self) -> int | None:
+        """The process's number, while there is one."""
+        return None if self._process is None else self._process.pid
 
     async def start(self, orders: dict[str, Any]) -> None:
         """Start the process. It has no terminal of its own: Ctrl-C is for us to handle."""
         pipe = asyncio.subprocess.PIPE
-        self.status = {}
         self._answers.clear()
         self._complaints.clear()
         self._process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "rumormill.cli.demo.worker",
+            sys.executable, "-m", self._module,
             stdin=pipe, stdout=pipe, stderr=pipe, limit=LONGEST_LINE, start_new_session=True,
         )  # fmt: skip
         self._readers = [
@@ -74,12 +71,19 @@ class WorkerProcess:
         """Wait for one kind of answer, the last of which is taken away."""
         try:
             async with asyncio.timeout(timeout), self._news:
-                await self._news.wait_for(lambda: event in self._answers or not self.running)
+                await self._news.wait_for(
+                    lambda: event in self._answers or "failed" in self._answers or not self.running
+                )
         except TimeoutError:
-            raise DemoError(f"node {self.node} took more than {timeout:g} s {doing}") from None
+            raise DemoError(f"{self.name} took more than {timeout:g} s {doing}") from None
         if event not in self._answers:
-            raise DemoError(f"node {self.node} ended while {doing}: {self.last_words()}")
+            raise DemoError(f"{self.name} failed while {doing}: {self.last_words()}")
         return self._answers.pop(event)
+
+    def check(self) -> None:
+        """Raise :class:`DemoError` if the process told that something went wrong, or ended."""
+        if "failed" in self._answers or not self.running:
+            raise DemoError(f"{self.name} failed: {self.last_words()}")
 
     def last_words(self) -> str:
         """What the process said before it ended."""
@@ -116,9 +120,7 @@ class WorkerProcess:
             if not line.endswith(b"\n"):
                 break  # killed in the middle of a line
             event: dict[str, Any] = json.loads(line)
-            self._on_event(self.node, event)
-            if event["event"] == "status":
-                self.status = event
+            self._on_event(event)
             if event["event"] != "delivered":
                 await self._announce(event)
         await process.wait()
@@ -134,3 +136,29 @@ class WorkerProcess:
         assert process.stderr is not None
         while line := await process.stderr.readline():
             self._complaints.append(line.decode("utf-8", "replace").strip())
+
+
+class WorkerProcess(LedProcess):
+    """One node of the demo."""
+
+    def __init__(self, node: int, on_event: Callable[[int, dict[str, Any]], None]) -> None:
+        super().__init__(f"node {node}", "rumormill.cli.demo.worker", self._heard)
+        self.node = node
+        self.id = ""
+        self.address = ""
+        self.status: dict[str, Any] = {}
+        self._tell = on_event
+
+    async def start(self, orders: dict[str, Any]) -> None:
+        """Start the process; nothing is known of this life of it."""
+        self.status = {}
+        await super().start(orders)
+
+    def describe(self) -> dict[str, Any]:
+        """Who it is, for programs."""
+        return {"node": self.node, "id": self.id, "address": self.address, "pid": self.pid}
+
+    def _heard(self, event: dict[str, Any]) -> None:
+        self._tell(self.node, event)
+        if event["event"] == "status":
+            self.status = event

@@ -22,6 +22,7 @@ from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
 import rumormill
+from rumormill.capture.tap import attach, open_spool
 from rumormill.cli.output import write_all
 from rumormill.cli.sentences import sentence_of
 from rumormill.core.message import Message
@@ -39,6 +40,8 @@ class Orders(NamedTuple):
     network: str
     listen: str
     key_file: str
+    spool: str | None = None
+    """The folder in which it keeps what happens to it."""
 
 
 class Worker:
@@ -103,9 +106,18 @@ async def work() -> None:
     """Run one worker until it is told to stop, or nobody is left to tell it."""
     lines = read_lines()
     orders = Orders(**await anext(lines))
-    async with rumormill.open(
-        orders.network, listen=orders.listen, key_file=orders.key_file, deliver_own=False
-    ) as network:
+    async with contextlib.AsyncExitStack() as stack:
+        # Closed after the network, so that it knows of its last moments too.
+        spool = None
+        if orders.spool is not None:
+            spool = await stack.enter_async_context(open_spool(orders.spool))
+        network = await stack.enter_async_context(
+            rumormill.open(
+                orders.network, listen=orders.listen, key_file=orders.key_file, deliver_own=False
+            )
+        )
+        if spool is not None:
+            attach(network, spool)
         worker = Worker(orders, network)
         async with network.subscribe(TOPIC) as messages, asyncio.TaskGroup() as tasks:
             side = [

@@ -1,0 +1,207 @@
+"""The writing end of one kind of records: which segment, which offsets, what is kept.
+
+Disk errors (:class:`OSError`) are passed on to the caller; the batch at hand is then not there, and
+may be appended again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import time
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from rumormill.capture.folder import (
+    Marks,
+    Segment,
+    list_segments,
+    read_marks,
+    write_marks,
+)
+from rumormill.capture.parameters import SpoolParameters
+from rumormill.capture.recovery import recover
+from rumormill.capture.schema import SCHEMAS
+from rumormill.capture.segment import SegmentWriter
+
+RESERVED_AHEAD: Final = 65_536
+"""Offsets that are reserved at once: one small write that must reach the disk for so many."""
+
+MOST_BATCHES: Final = 65_536
+"""Of one segment, so that its index stays small to readers."""
+
+FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
+"""Errors after which a file can be gone on with."""
+
+
+class Appender:
+    """Appends batches to one kind of records of a spool."""
+
+    def __init__(self, folder: Path, kind: str, parameters: SpoolParameters) -> None:
+        self.kind = kind
+        self._parameters = parameters
+        self._folder = folder / kind
+        self._folder.mkdir(exist_ok=True)
+        self._schema: pa.Schema = SCHEMAS[kind]
+        self._schema_bytes = bytes(self._schema.serialize())
+        self._options = pa.ipc.IpcWriteOptions(
+            compression=parameters.compression(kind), use_threads=False
+        )
+        self.recovered = recover(self._folder)
+        """What was found at the start."""
+        self._latest_time = self.recovered.latest_time
+        self._abandoned = False
+        self._segment = self._first_segment()
+        marks = read_marks(self._folder)
+        if marks is None:
+            marks = Marks(self.end, None)
+            write_marks(self._folder, marks)
+        self._marks = marks
+
+    def _first_segment(self) -> SegmentWriter:
+        last = self.recovered.last
+        if last is not None:
+            return SegmentWriter.resume(
+                last.segment, last.end, last.data_end, last.batches, last.header.created / 1e6
+            )
+        return self._new_segment(self.recovered.next, self.recovered.previous_end)
+
+    def _new_segment(self, first: int, previous_end: int) -> SegmentWriter:
+        segment = Segment(self._folder, first)
+        new = SegmentWriter.create(segment, self._schema_bytes, previous_end, self._latest_time)
+        if self._parameters.fsync != "never":
+            with contextlib.suppress(OSError):  # tried again with the first batch
+                new.sync()
+        return new
+
+    @property
+    def end(self) -> int:
+        """The offset of the next record."""
+        return self._segment.end
+
+    def append(self, batch: pa.RecordBatch, times: tuple[int, int]) -> None:
+        """Write a batch; ``times`` are the earliest and the latest in it, in microseconds."""
+        content = self._encoded(batch)
+        self._reserve(self.end + batch.num_rows)
+        if self._abandoned or self._segment_is_full():
+            self.roll()
+        try:
+            durable = self._parameters.fsync == "batch"
+            self._segment.append(content, batch.num_rows, times, durable)
+        except OSError as error:
+            # After other errors nobody knows what is in the file; but an empty one does no harm.
+            self._abandoned = error.errno not in FULL and self._segment.rows > 0
+            raise
+        self._latest_time = max(self._latest_time, times[1])
+
+    def _encoded(self, batch: pa.RecordBatch) -> memoryview:
+        """The batch as an Arrow IPC message."""
+        if self._options.compression is None:
+            return memoryview(batch.serialize())
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self._schema, options=self._options) as stream:
+            stream.write_batch(batch)
+            end = sink.tell()
+        # The stream begins with the schema, which the segment has already.
+        return memoryview(sink.getvalue())[len(self._schema_bytes) : end]
+
+    def _reserve(self, end: int) -> None:
+        """See to it that offsets up to ``end`` will never be given out again."""
+        if end > self._marks.reserved:
+            marks = Marks(end + RESERVED_AHEAD, None)
+            write_marks(self._folder, marks)
+            self._marks = marks
+
+    # ---- segments
+
+    def _segment_is_full(self) -> bool:
+        segment = self._segment
+        return segment.rows > 0 and (
+            segment.size >= self._parameters.segment_limit
+            or segment.batches >= MOST_BATCHES
+            or time.time() - segment.created >= self._parameters.segment_age
+        )
+
+    def roll(self) -> None:
+        """Begin a new segment."""
+        if not self._abandoned:
+            self.sync()
+        new = self._new_segment(self.end, self.end)
+        self._segment.close()
+        self._segment, self._abandoned = new, False
+
+    def tidy(self) -> int:
+        """Roll a segment that has become old, and remove what need not be kept.
+
+        Returns how many segments were removed.
+        """
+        if self._segment_is_full():
+            self.roll()
+        return self._remove_old()
+
+    def _remove_old(self) -> int:
+        most, oldest = self._parameters.retention_bytes, self._parameters.retention_age
+        if most is None and oldest is None:
+            return 0
+        segments = [each for each in list_segments(self._folder) if each.first < self.first]
+        sizes = {segment: _size(segment) for segment in segments}
+        total = sum(sizes.values()) + self._segment.size
+        removed = 0
+        for segment in segments:
+            too_much = most is not None and total > most
+            too_old = oldest is not None and time.time() - _written_at(segment) > oldest
+            if not too_much and not too_old:
+                break
+            # Without an index a segment is not there: readers never see half of one.
+            segment.index.unlink(missing_ok=True)
+            segment.data.unlink(missing_ok=True)
+            total -= sizes[segment]
+            removed += 1
+        return removed
+
+    @property
+    def first(self) -> int:
+        """Offset of the first record of the segment that is being written."""
+        return self._segment.segment.first
+
+    # ---- the disk
+
+    @property
+    def dirty(self) -> bool:
+        """Whether something was written that was not forced to the disk."""
+        return self._segment.dirty
+
+    def sync(self) -> None:
+        """Force everything to the disk, unless the user wants that never."""
+        if self._parameters.fsync == "never":
+            self._segment.dirty = False
+            return
+        self._segment.sync()
+
+    def close(self) -> None:
+        """Say where this ends, so that the next writer goes on there."""
+        try:
+            self.sync()
+            if self._marks.closed is None:
+                write_marks(self._folder, Marks(self.end, self.end))
+        finally:
+            self._segment.close()
+
+
+def _size(segment: Segment) -> int:
+    size = 0
+    for file in (segment.data, segment.index):
+        with contextlib.suppress(FileNotFoundError):
+            size += os.stat(file).st_size
+    return size
+
+
+def _written_at(segment: Segment) -> float:
+    """When its last record was written; a segment that is gone is old enough."""
+    try:
+        return os.stat(segment.data).st_mtime
+    except FileNotFoundError:
+        return 0.0

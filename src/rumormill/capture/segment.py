@@ -1,0 +1,149 @@
+"""Writing one segment: first the bytes of a batch, then its record in the index.
+
+The record is what makes a batch be there. A batch that failed half-way is cut off again; where even
+that fails, its bytes lie beyond the last record, where nobody looks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+import zlib
+from dataclasses import dataclass, field
+
+from rumormill.capture.folder import Segment, force_to_disk, sync_folder, write_all
+from rumormill.capture.index import (
+    HEADER_SIZE,
+    RECORD_SIZE,
+    Header,
+    Record,
+    encode_header,
+    encode_record,
+)
+
+
+@dataclass
+class SegmentWriter:
+    """An open segment, and how far it is whole."""
+
+    segment: Segment
+    end: int
+    """One past the offset of its last record."""
+    data_end: int
+    index_end: int
+    data: int
+    """Descriptors of the two files."""
+    index: int
+    created: float
+    """Seconds since the epoch."""
+    dirty: bool = field(default=True, init=False)
+    """Whether something was written that was not forced to the disk."""
+    named: bool = field(default=False, init=False)
+    """Whether the names of its files are known to be on the disk."""
+
+    @classmethod
+    def create(
+        cls, segment: Segment, schema: bytes, previous_end: int, latest_before: int
+    ) -> SegmentWriter:
+        """Begin a new segment; it is there for readers when this returns, and not before."""
+        now = time.time()
+        header = Header(
+            first=segment.first,
+            previous_end=previous_end,
+            latest_before=latest_before,
+            created=int(now * 1e6),
+            schema_size=len(schema),
+            schema_crc=zlib.crc32(schema),
+        )
+        new_index = segment.index.with_suffix(".new")
+        flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        with contextlib.ExitStack() as undo:
+            data = os.open(segment.data, flags, 0o644)
+            undo.callback(_remove, data, segment.data)
+            write_all(data, schema, 0)
+            index = os.open(new_index, flags, 0o644)
+            undo.callback(_remove, index, new_index)
+            write_all(index, encode_header(header), 0)
+            os.rename(new_index, segment.index)
+            undo.pop_all()
+        return cls(segment, segment.first, len(schema), HEADER_SIZE, data, index, now)
+
+    @classmethod
+    def resume(
+        cls, segment: Segment, end: int, data_end: int, count: int, created: float
+    ) -> SegmentWriter:
+        """Go on with a segment that is whole: ``count`` batches in ``data_end`` bytes."""
+        with contextlib.ExitStack() as undo:
+            data = os.open(segment.data, os.O_RDWR | os.O_CLOEXEC)
+            undo.callback(os.close, data)
+            index = os.open(segment.index, os.O_RDWR | os.O_CLOEXEC)
+            undo.pop_all()
+        return cls(segment, end, data_end, HEADER_SIZE + count * RECORD_SIZE, data, index, created)
+
+    @property
+    def rows(self) -> int:
+        """How many records it has."""
+        return self.end - self.segment.first
+
+    @property
+    def batches(self) -> int:
+        """How many batches it has."""
+        return (self.index_end - HEADER_SIZE) // RECORD_SIZE
+
+    @property
+    def size(self) -> int:
+        """Bytes of both files."""
+        return self.data_end + self.index_end
+
+    def append(self, content: memoryview, rows: int, times: tuple[int, int], durable: bool) -> None:
+        """Write a batch: whole, or not at all (:class:`OSError`).
+
+        ``durable``: force it to the disk before the index says that it is there.
+        """
+        record = Record(
+            row_end=self.end + rows,
+            byte_end=self.data_end + content.nbytes,
+            first_time=times[0],
+            last_time=times[1],
+            rows=rows,
+            size=content.nbytes,
+            crc=zlib.crc32(content),
+        )
+        try:
+            write_all(self.data, content, self.data_end)
+            if durable:
+                force_to_disk(self.data)
+            write_all(self.index, encode_record(record), self.index_end)
+        except OSError:
+            self._cut()
+            raise
+        self.end, self.data_end = record.row_end, record.byte_end
+        self.index_end += RECORD_SIZE
+        self.dirty = True
+
+    def _cut(self) -> None:
+        """Remove what was written of a batch that did not fit."""
+        for descriptor, end in ((self.index, self.index_end), (self.data, self.data_end)):
+            with contextlib.suppress(OSError):
+                os.ftruncate(descriptor, end)
+
+    def sync(self) -> None:
+        """Force everything to the disk."""
+        if self.dirty:
+            force_to_disk(self.data)
+            force_to_disk(self.index)
+            if not self.named:
+                sync_folder(self.segment.folder)
+            self.dirty, self.named = False, True
+
+    def close(self) -> None:
+        """Close the files."""
+        os.close(self.data)
+        os.close(self.index)
+
+
+def _remove(descriptor: int, file: os.PathLike[str]) -> None:
+    os.close(descriptor)
+    with contextlib.suppress(OSError):
+        os.unlink(file)

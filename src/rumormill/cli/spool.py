@@ -1,0 +1,92 @@
+"""``--spool DIR`` and the table ``[spool]`` of ``node.toml``: keep what a node delivers and does.
+
+    [spool]
+    folder = "spool"                  # relative to this file; made if there is none
+    fsync = "batch"
+    retention_bytes = 10_000_000_000
+
+Every key but the first is one of :class:`rumormill.capture.parameters.SpoolParameters`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rumormill.capture.parameters import SpoolParameters
+from rumormill.capture.tap import open_spool, recovery_events
+from rumormill.cli.output import warn
+from rumormill.cli.sentences import UsageError
+from rumormill.core.errors import ConfigError
+from rumormill.core.trace import TraceEvent
+
+if TYPE_CHECKING:
+    from rumormill.capture.writer import SpoolWriter
+
+
+@dataclass(frozen=True)
+class SpoolPlan:
+    """A spool to write to."""
+
+    folder: Path
+    parameters: SpoolParameters = field(default_factory=SpoolParameters)
+
+
+def spool_plan(folder: Path | None) -> SpoolPlan | None:
+    """What ``--spool`` says."""
+    return None if folder is None else SpoolPlan(folder)
+
+
+def read_spool(table: Any, folder: Path) -> SpoolPlan | None:
+    """What the table ``[spool]`` says; paths are relative to ``folder``.
+
+    >>> read_spool({"folder": "spool", "fsync": 5}, Path("/node")).folder.as_posix()
+    '/node/spool'
+    """
+    if table is None:
+        return None
+    if not isinstance(table, Mapping):
+        raise UsageError("spool: write [spool], and its keys below")
+    settings = dict(table)
+    where = settings.pop("folder", None)
+    if not isinstance(where, str):
+        raise UsageError(f"spool.folder: must be the path of a folder, not {where!r}")
+    try:
+        return SpoolPlan(folder / where, SpoolParameters(**settings))
+    except ConfigError as error:
+        raise UsageError(f"spool.{error}") from error
+
+
+@contextlib.asynccontextmanager
+async def spooling(plan: SpoolPlan | None) -> AsyncIterator[SpoolWriter | None]:
+    """The writer of a command, if it was told to keep a spool."""
+    if plan is None:
+        yield None
+        return
+    async with open_spool(plan.folder, plan.parameters) as writer:
+        for fields in recovery_events(writer):
+            warn(f"the spool {plan.folder}: {_recovery_words(fields)}.")
+        yield writer
+
+
+def _recovery_words(fields: Mapping[str, Any]) -> str:
+    if "gap" in fields:
+        return f"{fields['reason']}, so {fields['gap']} offsets of {fields['kind']} are left out"
+    return (
+        f"{fields['file']}: {fields['reason']}, "
+        f"{fields['bytes']} bytes with {fields['rows']} records are cut off"
+    )
+
+
+def warn_of_spool(event: TraceEvent) -> None:
+    """Say on stderr when the disk takes no more records, and when it does again."""
+    if event.event == "spool_failed":
+        warn(
+            f"{event.fields['kind']} cannot be kept: {event.fields['detail']}; "
+            "the node goes on and tries again."
+        )
+    elif event.event == "spool_resumed":
+        warn(f"{event.fields['kind']} are kept again.")

@@ -1,0 +1,289 @@
+"""A disk that is full or fails costs records, never the node; what it costs is counted and told."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spool_records import NODE, batch, message, numbered
+
+from rumormill.capture.folder import list_segments
+from rumormill.capture.local import LocalLog
+from rumormill.capture.log import SpoolError
+from rumormill.capture.parameters import SpoolParameters
+from rumormill.capture.writer import SpoolWriter
+
+FEW = SpoolParameters(buffer_records=20, batch_records=10, linger=0.001, fsync="never")
+
+
+class Disk:
+    """The system's calls, some of which can be made to fail."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.error: int | None = None
+        self.call = "pwrite"
+        self.half = False
+        """Whether half of what is written gets through before the error."""
+        for name in ("pwrite", "fdatasync", "ftruncate", "rename"):
+            monkeypatch.setattr(os, name, self._wrapped(name, getattr(os, name)))
+
+    def _wrapped(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            if self.error is None or self.call != name:
+                return real(*arguments)
+            if self.half and name == "pwrite" and len(arguments[1]) > 1:
+                return real(arguments[0], arguments[1][: len(arguments[1]) // 2], arguments[2])
+            raise OSError(self.error, os.strerror(self.error))
+
+        return call
+
+
+class Told:
+    """What the writer tells, and when it has told it."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, dict[str, Any]]] = []
+        self._happened = threading.Condition()
+
+    def __call__(self, event: str, fields: Mapping[str, Any]) -> None:
+        with self._happened:
+            self.events.append((event, dict(fields)))
+            self._happened.notify_all()
+
+    def wait_for(self, event: str) -> dict[str, Any]:
+        with self._happened:
+            assert self._happened.wait_for(lambda: event in dict(self.events), 60), self.events
+        return dict(self.events)[event]
+
+    @property
+    def names(self) -> list[str]:
+        return [event for event, _ in self.events]
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    return Disk(monkeypatch)
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+@pytest.fixture
+def writer(tmp_path: Path, told: Told, disk: Disk) -> Iterator[SpoolWriter]:
+    """A spool with one message in it."""
+    with SpoolWriter(tmp_path, FEW, listener=told) as writer:
+        writer.message(message(0), NODE)
+        assert writer.flush()
+        yield writer
+        disk.error = None
+
+
+@pytest.mark.parametrize("half", [False, True])
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (errno.ENOSPC, "disk_full"),
+        (errno.EDQUOT, "disk_full"),
+        (errno.EIO, "disk_error"),
+    ],
+)
+def test_a_full_or_failing_disk_is_told_counted_and_got_over(
+    writer: SpoolWriter, disk: Disk, told: Told, tmp_path: Path, error: int, reason: str, half: bool
+) -> None:
+    disk.error, disk.half = error, half
+    for number in range(1, 101):
+        writer.message(message(number), NODE)
+        if number == 10:
+            assert told.wait_for("spool_failed")["reason"] == reason
+    lost = writer.lost["messages"]
+    assert 60 <= lost < 100  # at most the batch at hand and a full buffer wait
+    assert not writer.flush()
+    disk.error = None
+    assert told.wait_for("spool_resumed")["kind"] == "messages"
+    assert told.wait_for("dropped") == {
+        "what": "captured_message", "reason": reason, "count": lost,
+    }  # fmt: skip
+    writer.message(message(1000), NODE)
+    assert writer.flush()
+    assert told.names == ["spool_failed", "dropped", "spool_resumed"]
+    rows = numbered(LocalLog(tmp_path, "messages"))
+    assert list(rows) == list(range(len(rows)))
+    assert list(rows.values()) == [*range(101 - lost), 1000]
+    assert writer.written["messages"] + lost == 102
+
+
+def test_what_was_half_written_is_cut_off(
+    writer: SpoolWriter, disk: Disk, tmp_path: Path, told: Told
+) -> None:
+    (segment,) = list_segments(tmp_path / "messages")
+    sizes = segment.data.stat().st_size, segment.index.stat().st_size
+    disk.error, disk.half = errno.ENOSPC, True
+    writer.message(message(1), NODE)
+    told.wait_for("spool_failed")
+    assert (segment.data.stat().st_size, segment.index.stat().st_size) == sizes
+    disk.error = None
+    told.wait_for("spool_resumed")
+    assert numbered(LocalLog(tmp_path, "messages")) == {0: 0, 1: 1}
+    assert list_segments(tmp_path / "messages") == [segment]
+
+
+def test_where_even_cutting_off_fails_a_new_segment_is_begun(
+    tmp_path: Path, disk: Disk, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with SpoolWriter(tmp_path, FEW, listener=told) as writer:
+        writer.message(message(0), NODE)
+        assert writer.flush()
+
+        def no_truncate(descriptor: int, size: int) -> None:
+            raise OSError(errno.EIO, "no")
+
+        monkeypatch.setattr(os, "ftruncate", no_truncate)
+        disk.error, disk.half = errno.EIO, True
+        writer.message(message(1), NODE)
+        told.wait_for("spool_failed")
+        disk.error = None
+        told.wait_for("spool_resumed")
+        assert [each.first for each in list_segments(tmp_path / "messages")] == [0, 1]
+        assert numbered(LocalLog(tmp_path, "messages")) == {0: 0, 1: 1}
+    assert numbered(LocalLog(tmp_path, "messages")) == {0: 0, 1: 1}
+
+
+def test_a_new_segment_that_finds_no_room_leaves_nothing_behind(
+    tmp_path: Path, disk: Disk, told: Told
+) -> None:
+    small = FEW.model_copy(update={"segment_bytes": 4096})
+    with SpoolWriter(tmp_path, small, listener=told) as writer:
+        writer.batch("messages", batch(range(5), size=2000))
+        assert writer.flush()
+        disk.error, disk.call = errno.ENOSPC, "rename"
+        writer.batch("messages", batch(range(5, 10), size=2000))
+        told.wait_for("spool_failed")
+        names = sorted(path.name for path in (tmp_path / "messages").iterdir())
+        assert names == ["0" * 20 + ".arrow", "0" * 20 + ".index", "marks"]
+        disk.error = None
+        told.wait_for("spool_resumed")
+    assert numbered(LocalLog(tmp_path, "messages")) == {n: n for n in range(10)}
+
+
+def test_a_sync_that_fails_is_told_and_writes_no_batch_twice(
+    tmp_path: Path, disk: Disk, told: Told
+) -> None:
+    with SpoolWriter(tmp_path, SpoolParameters(fsync=0.001), listener=told) as writer:
+        writer.message(message(0), NODE)
+        assert writer.flush()
+        disk.error, disk.call = errno.EIO, "fdatasync"
+        writer.message(message(1), NODE)
+        assert told.wait_for("spool_failed")["reason"] == "disk_error"
+        disk.error = None
+        told.wait_for("spool_resumed")
+    assert numbered(LocalLog(tmp_path, "messages")) == {0: 0, 1: 1}
+    assert "dropped" not in told.names
+
+
+def test_a_batch_whose_sync_fails_is_not_there_before_it_is_on_the_disk(
+    tmp_path: Path, disk: Disk, told: Told
+) -> None:
+    with SpoolWriter(tmp_path, SpoolParameters(fsync="batch"), listener=told) as writer:
+        writer.message(message(0), NODE)
+        assert writer.flush()
+        disk.error, disk.call = errno.EIO, "fdatasync"
+        writer.message(message(1), NODE)
+        told.wait_for("spool_failed")
+        assert numbered(LocalLog(tmp_path, "messages")) == {0: 0}
+        disk.error = None
+        told.wait_for("spool_resumed")
+        assert numbered(LocalLog(tmp_path, "messages")) == {0: 0, 1: 1}
+
+
+def test_closing_on_a_full_disk_counts_what_could_not_be_written(
+    tmp_path: Path, disk: Disk, told: Told
+) -> None:
+    writer = SpoolWriter(tmp_path, FEW, listener=told)
+    writer.message(message(0), NODE)
+    assert writer.flush()
+    disk.error = errno.ENOSPC
+    for number in range(1, 6):
+        writer.message(message(number), NODE)
+    writer.close()
+    assert writer.lost == {"messages": 5, "trace": 0}
+    assert told.wait_for("dropped")["count"] == 5
+    disk.error = None
+    assert numbered(LocalLog(tmp_path, "messages")) == {0: 0}
+    with SpoolWriter(tmp_path, FEW) as again:
+        again.message(message(6), NODE)
+    assert list(numbered(LocalLog(tmp_path, "messages")).values()) == [0, 6]
+
+
+def test_a_full_buffer_is_told_once_it_is_over(tmp_path: Path, told: Told) -> None:
+    slow = SpoolParameters(buffer_records=20, linger=60)
+    with SpoolWriter(tmp_path, slow, listener=told) as writer:
+        for number in range(50):
+            writer.message(message(number), NODE)
+        assert writer.lost["messages"] == 30
+    assert told.events == [
+        ("dropped", {"what": "captured_message", "reason": "spool_buffer_full", "count": 30})
+    ]
+    assert list(numbered(LocalLog(tmp_path, "messages")).values()) == list(range(20))
+
+
+def test_what_cannot_be_stored_is_told(tmp_path: Path, told: Told) -> None:
+    with SpoolWriter(tmp_path, listener=told) as writer:
+        writer.message(message(0), NODE)
+        writer.message(message(1)._replace(received_at="noon"), NODE)  # type: ignore[arg-type]
+        assert writer.flush()
+        assert writer.lost["messages"] == 1
+    assert told.events == [
+        ("dropped", {"what": "captured_message", "reason": "not_storable", "count": 1})
+    ]
+    assert numbered(LocalLog(tmp_path, "messages")) == {0: 0}
+
+
+def test_a_listener_that_fails_does_not_end_the_thread(
+    tmp_path: Path, disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    resumed = threading.Event()
+
+    def fail(event: str, fields: Mapping[str, Any]) -> None:
+        if event == "spool_resumed":
+            resumed.set()
+        raise RuntimeError("not today")
+
+    with SpoolWriter(tmp_path, FEW, listener=fail) as writer:
+        disk.error = errno.ENOSPC
+        writer.message(message(0), NODE)
+        assert not writer.flush()
+        disk.error = None
+        assert resumed.wait(60)
+    assert numbered(LocalLog(tmp_path, "messages")) == {0: 0}
+    assert "the listener of the spool" in caplog.text
+
+
+def test_without_a_listener_failures_are_logged(
+    tmp_path: Path, disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    with SpoolWriter(tmp_path, FEW) as writer:
+        disk.error = errno.ENOSPC
+        writer.message(message(0), NODE)
+        assert not writer.flush()
+        disk.error = None
+    assert "spool_failed: kind messages, reason disk_full, detail No space left" in caplog.text
+
+
+def test_a_program_that_is_not_live_gets_an_error(tmp_path: Path, disk: Disk) -> None:
+    writer = SpoolWriter(tmp_path, FEW, live=False)
+    writer.message(message(0), NODE)
+    assert writer.flush()
+    disk.error = errno.ENOSPC
+    writer.message(message(1), NODE)
+    assert not writer.flush()
+    with pytest.raises(SpoolError, match=f"{tmp_path}: cannot be written: No space left on device"):
+        writer.message(message(2), NODE)
+    with pytest.raises(SpoolError, match="1 records were not written"):
+        writer.close()
