@@ -9,10 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
-from spool_records import NODE, batch, message, numbered
+from spool_records import NODE, append, message, numbered
 
-from rumormill.capture.folder import list_segments
+from rumormill.capture.appender import Appender
+from rumormill.capture.folder import Identity, list_segments, write_identity
+from rumormill.capture.lane import Lane
 from rumormill.capture.local import LocalLog
 from rumormill.capture.log import SpoolError
 from rumormill.capture.parameters import SpoolParameters
@@ -155,21 +158,21 @@ def test_where_even_cutting_off_fails_a_new_segment_is_begun(
     assert numbered(LocalLog(tmp_path, "messages")) == {0: 0, 1: 1}
 
 
+@pytest.mark.parametrize("call", ["pwrite", "rename"])
 def test_a_new_segment_that_finds_no_room_leaves_nothing_behind(
-    tmp_path: Path, disk: Disk, told: Told
+    tmp_path: Path, disk: Disk, call: str
 ) -> None:
-    small = FEW.model_copy(update={"segment_bytes": 4096})
-    with SpoolWriter(tmp_path, small, listener=told) as writer:
-        writer.batch("messages", batch(range(5), size=2000))
-        assert writer.flush()
-        disk.error, disk.call = errno.ENOSPC, "rename"
-        writer.batch("messages", batch(range(5, 10), size=2000))
-        told.wait_for("spool_failed")
-        names = sorted(path.name for path in (tmp_path / "messages").iterdir())
-        assert names == ["0" * 20 + ".arrow", "0" * 20 + ".index", "marks"]
-        disk.error = None
-        told.wait_for("spool_resumed")
-    assert numbered(LocalLog(tmp_path, "messages")) == {n: n for n in range(10)}
+    appender = Appender(tmp_path, "messages", SpoolParameters(segment_bytes=4096, fsync="never"))
+    append(appender, range(5), size=2000)
+    names = sorted((tmp_path / "messages").iterdir())
+    disk.error, disk.call, disk.half = errno.ENOSPC, call, True
+    with pytest.raises(OSError, match="No space left"):
+        append(appender, range(5, 10), size=2000)
+    assert sorted((tmp_path / "messages").iterdir()) == names
+    disk.error = None
+    append(appender, range(5, 10), size=2000)
+    appender.close()
+    assert [each.first for each in list_segments(tmp_path / "messages")] == [0, 5]
 
 
 def test_a_sync_that_fails_is_told_and_writes_no_batch_twice(
@@ -281,9 +284,55 @@ def test_a_program_that_is_not_live_gets_an_error(tmp_path: Path, disk: Disk) ->
     writer.message(message(0), NODE)
     assert writer.flush()
     disk.error = errno.ENOSPC
-    writer.message(message(1), NODE)
-    assert not writer.flush()
-    with pytest.raises(SpoolError, match=f"{tmp_path}: cannot be written: No space left on device"):
-        writer.message(message(2), NODE)
-    with pytest.raises(SpoolError, match="1 records were not written"):
+    problem = f"{tmp_path}: cannot be written: No space left on device"
+    with pytest.raises(SpoolError, match=problem):
+        for number in range(1, 1000):
+            writer.message(message(number), NODE)
+    with pytest.raises(SpoolError, match=problem):
+        writer.flush()
+    with pytest.raises(SpoolError, match="records were not written: No space left on device"):
         writer.close()
+
+
+def test_a_batch_that_cannot_be_written_for_no_known_reason_does_not_end_the_thread(
+    tmp_path: Path, told: Told, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with SpoolWriter(tmp_path, FEW, listener=told) as writer:
+        appender = writer._lanes["messages"].appender
+
+        def fail(made: pa.RecordBatch) -> memoryview:
+            raise pa.ArrowInvalid("not today")
+
+        with monkeypatch.context() as changes:
+            changes.setattr(appender, "_encoded", fail)
+            writer.message(message(0), NODE)
+            assert writer.flush()
+        writer.message(message(1), NODE)
+        assert writer.flush()
+        assert writer.lost["messages"] == 1
+    assert told.names == ["dropped"]
+    assert numbered(LocalLog(tmp_path, "messages")) == {0: 1}
+    assert "a batch of messages could not be written" in caplog.text
+
+
+def test_closing_goes_on_behind_a_batch_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    single = SpoolParameters(batch_records=1)
+    write_identity(tmp_path, Identity("a", 0.0))
+    lane = Lane(
+        tmp_path, "messages", single, threading.Event(), threading.Event(), lambda *_, **__: None
+    )
+    encoded = lane.appender._encoded
+
+    def fail_for_the_second(made: pa.RecordBatch) -> memoryview:
+        if made.column("value")[0].as_py() == b"1":
+            raise pa.ArrowInvalid("not today")
+        return encoded(made)
+
+    monkeypatch.setattr(lane.appender, "_encoded", fail_for_the_second)
+    for number in range(4):
+        lane.buffer.add((message(number), NODE), 1)
+    lane.close()
+    assert lane.lost == 1
+    assert list(numbered(LocalLog(tmp_path, "messages")).values()) == [0, 2, 3]

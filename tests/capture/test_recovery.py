@@ -10,7 +10,7 @@ import pytest
 from spool_records import append, batch, kill, message, number_of, numbered, write_batches
 
 from rumormill.capture.appender import RESERVED_AHEAD, Appender
-from rumormill.capture.folder import Segment, list_segments, read_marks
+from rumormill.capture.folder import Marks, Segment, list_segments, read_marks, write_marks
 from rumormill.capture.index import HEADER_SIZE, RECORD_SIZE
 from rumormill.capture.local import LocalLog
 from rumormill.capture.log import CorruptSegmentError
@@ -135,6 +135,19 @@ def test_writers_that_are_killed_again_and_again_leave_no_empty_segments(tmp_pat
     rows = numbered(LocalLog(tmp_path, "messages"))
     assert list(rows.values()) == [0, 1, 2, 3, 4]
     assert len(list_segments(tmp_path / "messages")) <= 6
+
+
+def test_an_empty_segment_is_replaced_when_offsets_behind_it_may_have_been_given_out(
+    torn: Segment,
+) -> None:
+    folder = torn.folder.parent
+    kill(SpoolWriter(folder, PARAMETERS))  # it made a segment behind the gap
+    empty = list_segments(torn.folder)[-1]
+    assert empty.first == 10 + RESERVED_AHEAD
+    write_marks(torn.folder, Marks(empty.first + 500, None))  # killed when it had just reserved
+    write_batches(folder, [[99]])
+    assert [each.first for each in list_segments(torn.folder)] == [0, empty.first + 500]
+    assert numbered(LocalLog(folder, "messages"), 30) == {empty.first + 500: 99}
 
 
 def test_records_that_were_seen_and_lost_with_the_power_are_never_contradicted(

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import json
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -151,6 +152,7 @@ async def test_losses_are_counted_by_the_network_and_kept_once_the_disk_works(
 
         def look(event: TraceEvent) -> None:
             if event.event in told:
+                assert threading.current_thread() is threading.main_thread()
                 told[event.event].set()
 
         network.on_trace(look)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,25 @@ def test_a_record_is_there_after_the_linger_without_a_flush(
         monkeypatch.setattr(lane.appender, "append", append)
         writer.message(message(0), NODE)
         assert written.wait(30)
+        assert numbered(LocalLog(tmp_path, "messages")) == {0: 0}
+
+
+@pytest.mark.parametrize("ask", [SpoolWriter.flush, SpoolWriter.close])
+def test_flush_and_close_do_not_wait_for_the_linger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ask: Callable[[SpoolWriter], object]
+) -> None:
+    lingering = threading.Event()
+    with SpoolWriter(tmp_path, SpoolParameters(linger=3600)) as writer:
+        wait = writer._full.wait
+
+        def linger(timeout: float | None = None) -> bool:
+            lingering.set()
+            return wait(timeout)
+
+        monkeypatch.setattr(writer._full, "wait", linger)
+        writer.message(message(0), NODE)
+        assert lingering.wait(30)
+        ask(writer)
         assert numbered(LocalLog(tmp_path, "messages")) == {0: 0}
 
 

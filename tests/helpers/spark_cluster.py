@@ -43,8 +43,10 @@ def spark_cluster(folder: Path, workers: int = 2, memory: str = "700m") -> Itera
         await_port(port)
         folders = [folder / f"worker-{number}" for number in range(workers)]
         for each in folders:
-            run(stack, f"{DEPLOY}.worker.Worker", f"spark://{HOST}:{port}", "--host", HOST,
-                "--webui-port", "0", "--cores", "1", "--memory", memory, "--work-dir", str(each))  # fmt: skip
+            run(
+                stack, f"{DEPLOY}.worker.Worker", f"spark://{HOST}:{port}", "--host", HOST,
+                "--webui-port", "0", "--cores", "1", "--memory", memory, "--work-dir", str(each),
+            )  # fmt: skip
         await_workers(page, workers)
         yield Cluster(f"spark://{HOST}:{port}", folders)
 

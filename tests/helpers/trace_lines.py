@@ -22,7 +22,7 @@ import pyarrow as pa
 from rumormill.capture.schema import TRACE_SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -85,24 +85,31 @@ def trace_of(spark: SparkSession, lines: str, **networks: str) -> DataFrame:
 
 
 def trace_of_events(
-    spark: SparkSession, events: Iterable[TraceEvent], ahead: dict[str, float] | None = None
+    spark: SparkSession,
+    networks: Mapping[str, Iterable[TraceEvent]],
+    ahead: Mapping[str, Mapping[str, float]] | None = None,
 ) -> DataFrame:
-    """The trace of a simulation; the clocks of some nodes may be ``ahead`` by so many seconds."""
+    """The traces of simulations, by the names of their networks.
+
+    ``ahead``: by how many seconds the clocks of some nodes of a network are wrong.
+    """
     rows = []
-    for event in events:
-        fields = dict(event.fields)
-        row: dict[str, Any] = {name: fields.pop(name, None) for name in TRACE_SCHEMA.names}
-        row.update(
-            time=at(event.time + (ahead or {}).get(event.node, 0.0)),
-            network="net",
-            node=event.node,
-            event=event.event,
-            topic=event.topic,
-            message_id=event.message_id,
-            peer=event.peer,
-            fields=json.dumps(fields) if fields else None,
-        )
-        rows.append(row)
+    for network, events in networks.items():
+        wrong = (ahead or {}).get(network, {})
+        for event in events:
+            fields = dict(event.fields)
+            row: dict[str, Any] = {name: fields.pop(name, None) for name in TRACE_SCHEMA.names}
+            row.update(
+                time=at(event.time + wrong.get(event.node, 0.0)),
+                network=network,
+                node=event.node,
+                event=event.event,
+                topic=event.topic,
+                message_id=event.message_id,
+                peer=event.peer,
+                fields=json.dumps(fields) if fields else None,
+            )
+            rows.append(row)
     return frame(spark, rows)
 
 
@@ -135,5 +142,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return seconds(value)
     if isinstance(value, bytes | bytearray):
-        return bytes(value).decode()
+        return bytes(value).decode(errors="backslashreplace")
     return value

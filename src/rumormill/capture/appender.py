@@ -132,24 +132,22 @@ class Appender:
         new = self._new_segment(self.end, self.end)
         self._segment.close()
         self._segment, self._abandoned = new, False
+        with contextlib.suppress(OSError):  # tried again by and by
+            self._remove_old()
 
-    def tidy(self) -> int:
-        """Roll a segment that has become old, and remove what need not be kept.
-
-        Returns how many segments were removed.
-        """
+    def tidy(self) -> None:
+        """Roll a segment that has become old, and remove what need not be kept."""
         if self._segment_is_full():
             self.roll()
-        return self._remove_old()
+        self._remove_old()
 
-    def _remove_old(self) -> int:
+    def _remove_old(self) -> None:
         most, oldest = self._parameters.retention_bytes, self._parameters.retention_age
         if most is None and oldest is None:
-            return 0
+            return
         segments = [each for each in list_segments(self._folder) if each.first < self.first]
         sizes = {segment: _size(segment) for segment in segments}
         total = sum(sizes.values()) + self._segment.size
-        removed = 0
         for segment in segments:
             too_much = most is not None and total > most
             too_old = oldest is not None and time.time() - _written_at(segment) > oldest
@@ -159,8 +157,6 @@ class Appender:
             segment.index.unlink(missing_ok=True)
             segment.data.unlink(missing_ok=True)
             total -= sizes[segment]
-            removed += 1
-        return removed
 
     @property
     def first(self) -> int:

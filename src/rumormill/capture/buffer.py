@@ -56,7 +56,8 @@ class Buffer(Generic[Record]):
     def has_room(self, size: int) -> bool:
         """Whether :meth:`add` would take a record of that size."""
         held = self._bytes_in - self._bytes_out + size
-        return not self._records or (len(self._records) < self._most and held <= self._most_bytes)
+        count = len(self._records)
+        return count < self._most and (held <= self._most_bytes or not count)
 
     def add(self, record: Record, size: int) -> bool:
         """Take a record, or drop it if there is no room."""

@@ -141,6 +141,9 @@ class Lane:
             except OSError as error:
                 if self.losses.failed(error):
                     self.tidy()  # it may make room
+            except Exception:  # nothing that is known; but the thread must live on
+                log.exception("a batch of %s could not be written", self.kind)
+                self._discard()
             else:
                 if wrote or not self.waiting:
                     self.losses.resumed(self._overflow)
@@ -156,6 +159,14 @@ class Lane:
         self._held = None
         self._done += self._held_count
         return True
+
+    def _discard(self) -> None:
+        """Give up the batch at hand, which would fail again and again."""
+        if self._held is not None:
+            self.unfit += self._held.batch.num_rows
+            self.losses.unfit(self._held.batch.num_rows)
+            self._held = None
+            self._done += self._held_count
 
     def _hold_next(self) -> bool:
         """Make the next batch; False if nothing waits."""
@@ -200,7 +211,7 @@ class Lane:
         self.buffer.close()
         if self.failure is not None:
             self.failure.next_try = 0.0
-        while self.write(time.monotonic()):
+        while self.waiting and (self.write(time.monotonic()) or self.failure is None):
             pass
         self._give_up()
         self.tidy()

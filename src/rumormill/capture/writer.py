@@ -38,9 +38,6 @@ from rumormill.core.errors import ClosedError
 from rumormill.core.message import Message
 from rumormill.core.trace import TraceEvent, type_of_field
 
-SPOOL_RECOVERED: Final = "spool_recovered"
-"""At the start: a torn tail was cut off, or offsets were skipped. Fields: kind, file, bytes, rows,
-gap, reason."""
 TIDY_INTERVAL: Final = 10.0
 """Seconds between two looks at what is too old to be kept."""
 
@@ -103,13 +100,13 @@ class SpoolWriter:
     def message(self, message: Message, node: str) -> None:
         """Keep a message that ``node`` delivered."""
         size = len(message.data) + RECORD_OVERHEAD
-        if not self._live:
+        if not self._live and not self._messages.has_room(size):
             self._wait(lambda: self._messages.has_room(size))
         self._messages.add((message, node), size)
 
     def trace(self, event: TraceEvent, network: str) -> None:
         """Keep a trace event of ``network``."""
-        if not self._live:
+        if not self._live and not self._events.has_room(RECORD_OVERHEAD):
             self._wait(lambda: self._events.has_room(RECORD_OVERHEAD))
         self._events.add((event, network), RECORD_OVERHEAD)
 
@@ -205,7 +202,8 @@ class SpoolWriter:
     def flush(self, timeout: float = 30.0) -> bool:
         """Wait until all that was handed over can be read; False if it could not be written.
 
-        It blocks: on an event loop, call it in a thread.
+        It blocks: on an event loop, call it in a thread. Raises :class:`SpoolError` instead if the
+        writer is not ``live`` and the disk fails.
         """
         wanted = [(lane, lane.added) for lane in self._lanes.values()]
 
@@ -220,7 +218,10 @@ class SpoolWriter:
                 self._turned.wait_for(lambda: settled() or self._stopping, timeout)
         finally:
             self._flushes -= 1
-        return all(lane.done >= count for lane, count in wanted)
+        done = all(lane.done >= count for lane, count in wanted)
+        if not done and not self._live:
+            self._check()
+        return done
 
     def close(self, timeout: float = 30.0) -> None:
         """Write what waits and end; the next writer goes on where this one ended.
@@ -239,8 +240,13 @@ class SpoolWriter:
             log.warning("the spool %s: the disk does not answer, left as it is", self.folder)
             return
         self._lock.release()
-        if not self._live and any(self.lost.values()):
-            raise SpoolError(f"{self.folder}: {sum(self.lost.values())} records were not written")
+        lost = sum(self.lost.values())
+        if lost and not self._live:
+            raise SpoolError(f"{self.folder}: {lost} records were not written{self._why()}")
+
+    def _why(self) -> str:
+        failures = [lane.failure.detail for lane in self._lanes.values() if lane.failure]
+        return f": {failures[0]}" if failures else ""
 
     def __enter__(self) -> Self:
         return self

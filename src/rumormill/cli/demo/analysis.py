@@ -39,8 +39,8 @@ class Analysis:
         self.rows = 0
         """Records that are in bronze so far."""
         self.batches = 0
-        self.stage = ""
-        """What is being made of them, at the end."""
+        self.layer = "bronze"
+        """What is being made of them, at the end: bronze, then silver, then gold."""
         self._spools = [str(folder / f"spool-{node}") for node in range(nodes)]
         self._process = LedProcess("Spark", "rumormill.cli.demo.analyst", self._heard)
 
@@ -80,4 +80,4 @@ class Analysis:
                 self.rows += event["rows"]
                 self.batches += 1
             case "stage":
-                self.stage = event["stage"]
+                self.layer = event["stage"].partition("/")[0]

@@ -103,8 +103,7 @@ class Demo:
         self.reporter.stage("Spark makes bronze, silver and gold of them", len(STAGES))
         refining = asyncio.create_task(analysis.refine())
         while not refining.done():
-            done = STAGES.index(analysis.stage) if analysis.stage in STAGES else 0
-            self.reporter.move(done)
+            self.reporter.move(STAGES.index(analysis.layer))
             await asyncio.wait((refining,), timeout=POLL)
         await refining
         self.reporter.move(len(STAGES))
