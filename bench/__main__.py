@@ -12,13 +12,12 @@ from typing import Any
 from rich.console import Console
 
 import bench
-from bench import codec, mesh, pair, profile, results, versions
+from bench import profile, results, versions
 from bench.bystanders import Bystanders
-from bench.contestants import NAMES, Entry, chosen, enter, versions_of
+from bench.contestants import NAMES, Entry, chosen, enter
+from bench.parts import PARTS, tables_of
 from bench.progress import Progress
-from bench.tables import tables
 
-PARTS = ("pair", "mesh", "codec")
 BUSY = 0.5
 """Load per core from which on the figures are said to be doubtful."""
 
@@ -72,16 +71,10 @@ async def measure(
         circumstances = {
             "machine": versions.machine(),
             "quick": quick,
-            "versions": versions.codec() if name == "codec" else versions_of(entries),
+            "versions": PARTS[name].made_of(entries),
             "missing": {entry.name: entry.missing for entry in entries if entry.missing},
         }
-        if name == "pair":
-            plan = pair.QUICK if quick else pair.PairPlan()
-            part = await pair.run(entries, plan, progress)
-        elif name == "mesh":
-            part = await mesh.run(entries, mesh.QUICK if quick else mesh.MeshPlan(), progress)
-        else:
-            part = await codec.run(codec.QUICK if quick else codec.CodecPlan(), progress)
+        part = await PARTS[name].measure(entries, quick, progress)
         measured[name] = {**circumstances, "others_cores": bystanders.cores(), **part}
     return measured
 
@@ -103,9 +96,8 @@ def main() -> None:
         if arguments.part == "profile":
             files = asyncio.run(profile.run(arguments.output, arguments.quick, progress))
         else:
-            parts = PARTS if arguments.part == "all" else (arguments.part,)
-            # Single parts are our own: nobody else is needed.
-            needed = any(part != "codec" for part in parts)
+            parts = list(PARTS) if arguments.part == "all" else [arguments.part]
+            needed = any(PARTS[part].peers for part in parts)
             entries = enter_all(arguments.only, progress) if needed else []
             warn_if_busy(progress)
             measured = asyncio.run(measure(parts, entries, arguments.quick, progress))
@@ -124,7 +116,7 @@ def show(measured: dict[str, Any], *, as_json: bool) -> None:
     console = Console()
     if not console.is_terminal:
         console = Console(width=180)
-    for table in tables(measured):
+    for table in tables_of(measured):
         console.print(table.to_rich())
         for note in table.notes:
             console.print(note, style="dim")

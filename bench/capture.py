@@ -22,7 +22,7 @@ from bench.progress import Progress
 from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.writer import SpoolWriter
 from rumormill.core.message import Message
-from rumormill.core.trace import TraceEvent
+from rumormill.core.trace import TraceEvent, type_of_field
 
 BURST = 0.01
 """Seconds between two bursts."""
@@ -219,7 +219,10 @@ def make_events(count: int) -> list[TraceEvent]:
             fields = {"size": chance.randrange(50, 2000), **counts}
             events.append(TraceEvent(now, NODE, name, None, None, peer, fields))
         elif kind < 8:
-            delivered = {"size": 1024, "sender": chance.choice(peers)}
+            delivered: dict[str, type_of_field] = {
+                "size": 1024,
+                "sender": chance.choice(peers),
+            }
             message = chance.randbytes(46)
             events.append(TraceEvent(now, NODE, "delivered", "weather", message, peer, delivered))
         else:

@@ -217,5 +217,18 @@ def _latency_goals(rows: _Rows, rates: Sequence[int], name: str) -> list[Goal]:
     return [goal(rate, other) for rate in rates for other in ("rust", "js")]
 
 
-GOALS = {"pair": pair_goals, "mesh": mesh_goals}
-"""The goals of each part that has any."""
+# ---- the spool
+
+
+def capture_goals(part: Row) -> list[Goal]:
+    """The goals of keeping a spool."""
+    return [
+        Goal(
+            f"{row['what']}, {row['rate'] or 'as many as are taken'} a second, CPU of the loop",
+            Figure("the spool", row["loop_us"]),
+            False,
+            fixed("5 us", 5.0),
+            " us",
+        )
+        for row in part["rows"]
+    ]

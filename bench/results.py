@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.formatting import number
-from bench.goals import GOALS
-from bench.tables import tables
+from bench.parts import PARTS, tables_of
 
 Row = dict[str, Any]
 
@@ -23,17 +22,17 @@ def write(folder: Path, measured: dict[str, Row]) -> dict[str, Row]:
     """Write both files; returns all parts, those of older runs included."""
     folder.mkdir(parents=True, exist_ok=True)
     parts = _older(folder / JSON_FILE) | {
-        name: part | {"goals": [goal.to_json() for goal in GOALS[name](part)]}
-        if name in GOALS
-        else part
-        for name, part in measured.items()
+        name: _judged(name, part) for name, part in measured.items()
     }
-    ordered: dict[str, Row] = {
-        name: parts[name] for name in ("pair", "mesh", "codec") if name in parts
-    }
+    ordered: dict[str, Row] = {name: parts[name] for name in PARTS if name in parts}
     (folder / JSON_FILE).write_text(json.dumps(ordered, indent=1) + "\n")
     (folder / MARKDOWN_FILE).write_text(page(ordered))
     return ordered
+
+
+def _judged(name: str, part: Row) -> Row:
+    goals = [goal.to_json() for goal in PARTS[name].goals(part)]
+    return part | {"goals": goals} if goals else part
 
 
 def _older(file: Path) -> dict[str, Row]:
@@ -49,7 +48,7 @@ def page(parts: dict[str, Row]) -> str:
     lines = ["# Benchmarks", "", "Written by `make bench`; how to read it: `bench/README.md`.", ""]
     for name, part in parts.items():
         lines += [f"## {name}", "", *_circumstances(part), ""]
-        lines += [table.to_markdown() for table in tables({name: part})]
+        lines += [table.to_markdown() for table in tables_of({name: part})]
     return "\n".join(lines)
 
 

@@ -11,7 +11,7 @@ from rich.table import Table as RichTable
 
 from bench.contestants import LABELS
 from bench.formatting import number, share
-from bench.goals import GOALS
+from bench.goals import Goal
 
 Row = dict[str, Any]
 
@@ -52,17 +52,6 @@ class Table:
     def _is_number(self, column: int) -> bool:
         cells = [line[column] for line in self.lines if line[column] not in ("", "-")]
         return bool(cells) and all(cell[0].isdigit() for cell in cells)
-
-
-def tables(parts: dict[str, Row]) -> list[Table]:
-    """All tables of the parts that were measured."""
-    makers = {"pair": pair_tables, "mesh": mesh_tables, "codec": codec_tables}
-    found: list[Table] = []
-    for name, part in parts.items():
-        found += makers[name](part)
-        if name in GOALS:
-            found.append(goal_table(name, part))
-    return found
 
 
 def _best(row: Row, metric: str) -> float | None:
@@ -207,10 +196,67 @@ def codec_tables(part: Row) -> list[Table]:
     return [parts, simulation]
 
 
+# ---- capture
+
+
+def capture_tables(part: Row) -> list[Table]:
+    """What keeping a spool costs."""
+    columns = ("loop_us", "loop_wall_us", "total_us", "late_p99_plain_ms", "late_p99_ms", "bytes")
+    lines = [
+        [
+            row["what"],
+            "as fast as taken" if row["rate"] is None else number(row["rate"]),
+            number(_best(row, "records_per_second")),
+            *(number(_best(row, column)) for column in columns),
+        ]
+        for row in part["rows"]
+    ]
+    return [
+        Table(
+            "What keeping a spool costs a node, for each record",
+            ["record", "rate/s", "reached/s", "loop CPU us", "loop us", "all threads CPU us",
+             "late p99 ms without", "late p99 ms", "bytes on disk"],
+            lines,
+            [
+                f"Best of {part['rounds']} rounds. loop CPU: of the event loop's thread, over what"
+                " a listener costs that does nothing; loop: the same in time passed, waiting for"
+                " the interpreter included. late: how late a timer of the loop was, without a spool"
+                " and with it."
+            ],
+        )
+    ]  # fmt: skip
+
+
+# ---- import
+
+
+def import_tables(part: Row) -> list[Table]:
+    """What importing foreign traces costs."""
+    traces = "20 nodes" if part["whole"] else "a short part of it"
+    lines = [
+        [
+            row["name"],
+            number(row["events"]),
+            number(row["megabytes"]),
+            number(_best(row, "events_per_second")),
+            number(_best(row, "us_per_event")),
+        ]
+        for row in part["rows"]
+    ]
+    return [
+        Table(
+            f"Import of the traces of a go network, {traces}",
+            ["what", "events", "MB", "events/s", "CPU us/event"],
+            lines,
+            [f"Best of {part['rounds']} rounds, one process. MB: unpacked. CPU: of all threads."],
+        )
+    ]
+
+
 # ---- goals
 
 
-def goal_table(name: str, part: Row) -> Table:
+def goal_table(name: str, goals: Sequence[Goal]) -> Table:
     """Every goal with what became of it."""
     lines = [
         [
@@ -220,7 +266,7 @@ def goal_table(name: str, part: Row) -> Table:
             goal.verdict,
             number(goal.figure.values.get("median")),
         ]
-        for goal in GOALS[name](part)
+        for goal in goals
     ]
     headings = ["goal", "figure", "wanted", "verdict", "median"]
     return Table(f"Goals: {name}", headings, lines)

@@ -57,6 +57,21 @@ def test_the_single_parts_and_the_simulator_are_measured(tmp_path: Path) -> None
     assert part["simulation"]["deliveries"] == 20 * 10
 
 
+def test_the_cost_of_a_spool_is_measured_with_nothing_lost(tmp_path: Path) -> None:
+    part = bench("capture", "--quick", output=tmp_path)["capture"]
+    assert [(row["what"], row["rate"]) for row in part["rows"]] == [
+        (what, rate)
+        for what in ("message of 1 KiB", "trace event")
+        for rate in (1_000, 10_000, None)
+    ]
+    for row in part["rows"]:
+        assert row["records_per_second"]["best"] > 0
+        assert row["bytes"]["best"] > 20
+    page = (tmp_path / "latest.md").read_text()
+    assert "| trace event | as fast as taken |" in page
+    assert "at most 5 us" in page
+
+
 def test_a_contestant_that_nobody_knows_is_refused() -> None:
     command = [sys.executable, "-m", "bench", "pair", "--only", "ours,perl"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)

@@ -1,0 +1,1 @@
+"""Kafka beside us: what a user of Spark would pick otherwise, on the same machine."""

@@ -1,0 +1,82 @@
+"""The parts of the benchmarks, one line each: how it is measured, shown and judged.
+
+A new part is a module with a plan, ``QUICK`` and ``run``, a function that makes its tables, if it
+has goals one that makes them, and a line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench import capture, codec, latency, mesh, pair, source, trace_import, versions
+from bench.contestants import Entry, versions_of
+from bench.goals import Goal, capture_goals, mesh_goals, pair_goals
+from bench.progress import Progress
+from bench.spark_goals import latency_goals, source_goals
+from bench.spark_tables import latency_tables, source_tables
+from bench.tables import (
+    Table,
+    capture_tables,
+    codec_tables,
+    goal_table,
+    import_tables,
+    mesh_tables,
+    pair_tables,
+)
+
+Row = dict[str, Any]
+
+
+def no_goals(part: Row) -> list[Goal]:
+    """Of a part that only shows how things are."""
+    return []
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something that ``python -m bench NAME`` measures."""
+
+    run: Callable[..., Awaitable[Row]]
+    """Called with the plan and the progress; before them, with the peers if it needs them."""
+    plan: Any
+    quick: Any
+    tables: Callable[[Row], list[Table]]
+    goals: Callable[[Row], list[Goal]] = no_goals
+    peers: bool = False
+    """Whether it needs the peers of other implementations."""
+
+    async def measure(self, entries: Sequence[Entry], quick: bool, progress: Progress) -> Row:
+        """Its results."""
+        plan = self.quick if quick else self.plan
+        return await (self.run(entries, plan, progress) if self.peers else self.run(plan, progress))
+
+    def made_of(self, entries: Sequence[Entry]) -> dict[str, dict[str, str]]:
+        """The versions of who takes part, unless the results of the part say it better."""
+        return versions_of(entries) if self.peers else versions.codec()
+
+
+# fmt: off
+PARTS = {
+    "pair": Part(pair.run, pair.PairPlan(), pair.QUICK, pair_tables, pair_goals, peers=True),
+    "mesh": Part(mesh.run, mesh.MeshPlan(), mesh.QUICK, mesh_tables, mesh_goals, peers=True),
+    "codec": Part(codec.run, codec.CodecPlan(), codec.QUICK, codec_tables),
+    "capture": Part(capture.run, capture.CapturePlan(), capture.QUICK, capture_tables, capture_goals),  # noqa: E501
+    "import": Part(trace_import.run, trace_import.ImportPlan(), trace_import.QUICK, import_tables),
+    "source": Part(source.run, source.SourcePlan(), source.QUICK, source_tables, source_goals),
+    "latency": Part(latency.run, latency.LatencyPlan(), latency.QUICK, latency_tables, latency_goals),  # noqa: E501
+}
+# fmt: on
+"""In the order in which they are measured and shown."""
+
+
+def tables_of(measured: dict[str, Row]) -> list[Table]:
+    """All tables of the parts that were measured."""
+    found: list[Table] = []
+    for name, part in measured.items():
+        found += PARTS[name].tables(part)
+        goals = PARTS[name].goals(part)
+        if goals:
+            found.append(goal_table(name, goals))
+    return found

@@ -1,0 +1,90 @@
+"""The routes of a node, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from rumormill.live.network import Network
+from rumormill.node.guard import Guard, Refusal, on_http_error, on_refusal
+from rumormill.node.ledger import Ledger
+from rumormill.node.publish_routes import PublishRoutes
+from rumormill.node.settings import HttpSettings
+from rumormill.node.spool_routes import SpoolRoutes
+
+LEDGER: Final = "published"
+"""The ledger's file, in the folder of the spool."""
+
+
+@dataclass(frozen=True)
+class NodeParts:
+    """What the HTTP side shows of a node."""
+
+    networks: Sequence[Network]
+    spool: Path | None = None
+    """The folder of the spool, if the node keeps one."""
+
+
+def build_app(parts: NodeParts, settings: HttpSettings) -> Starlette:
+    """Everything that is answered over HTTP."""
+    ledger = Ledger(None if parts.spool is None else parts.spool / LEDGER)
+    spool = SpoolRoutes(parts.spool)
+    description = _Description(parts, spool)
+    return Starlette(
+        routes=[
+            Route("/v1/node", description.node),
+            Route("/v1/topics", description.topics),
+            *spool.routes,
+            *PublishRoutes(parts.networks, ledger).routes,
+        ],
+        middleware=[Middleware(Guard, settings=settings)],
+        exception_handlers={
+            Refusal: on_refusal,
+            HTTPException: on_http_error,
+        },
+    )
+
+
+class _Description:
+    """Who this node is, and what it listens to."""
+
+    def __init__(self, parts: NodeParts, spool: SpoolRoutes) -> None:
+        self._parts = parts
+        self._spool = spool
+
+    async def node(self, request: Request) -> Response:
+        networks = [
+            {
+                "id": network.id,
+                "network": network.name,
+                "addresses": list(network.addresses),
+                "peers": len(network.peers),
+            }
+            for network in self._parts.networks
+        ]
+        first: dict[str, Any] = networks[0] if networks else {}
+        spool = await self._spool.describe()
+        return JSONResponse({**first, "networks": networks, "spool": spool})
+
+    async def topics(self, request: Request) -> Response:
+        topics = [
+            {
+                "topic": topic,
+                "network": network.name,
+                "subscribed": True,
+                "peers": len(network.subscribers(topic)),
+                "mesh": len(network.mesh(topic)),
+            }
+            for network in self._parts.networks
+            for topic in network.topics
+        ]
+        return JSONResponse({"topics": topics})

@@ -1,0 +1,89 @@
+"""Where the HTTP side listens, and who may speak to it."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from rumormill.core.errors import ConfigError
+
+SHORTEST_TOKEN: Final = 16
+
+
+@dataclass(frozen=True)
+class HttpSettings:
+    """An address to listen on, and the token that callers must bring.
+
+    On loopback the token may be left out: who can reach it there is on this machine already.
+    """
+
+    host: str
+    port: int
+    token: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.token is not None and len(self.token) < SHORTEST_TOKEN:
+            raise ConfigError(
+                "http_token_file",
+                f"the token has {len(self.token)} characters, at least {SHORTEST_TOKEN} are needed",
+            )
+        if self.token is not None and not self.token.isprintable():
+            raise ConfigError("http_token_file", "the token must be one line of text")
+        if self.token is None and not is_loopback(self.host):
+            raise ConfigError(
+                "http",
+                f"{self.host} can be reached from other machines: give a token, too "
+                "(--http-token-file FILE)",
+            )
+
+
+def read_http_settings(bind: str, token_file: Path | None = None) -> HttpSettings:
+    """``127.0.0.1:7700``, ``[::1]:7700`` or ``localhost:0``, and the file that holds the token.
+
+    >>> read_http_settings("127.0.0.1:7700")
+    HttpSettings(host='127.0.0.1', port=7700, token=None)
+    """
+    host, colon, port = bind.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    usable = colon and host and port.isascii() and port.isdigit() and int(port) < 65536
+    if not usable or "/" in host:
+        raise ConfigError("http", f"must be HOST:PORT as in 127.0.0.1:7700, not {bind!r}")
+    return HttpSettings(host, int(port), None if token_file is None else read_token(token_file))
+
+
+def read_token(file: Path) -> str:
+    """The first line of a file, which should be readable by its owner only."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise ConfigError("http_token_file", f"{file} is no text") from None
+    token = lines[0].strip() if lines else ""
+    if not token:
+        raise ConfigError("http_token_file", f"{file} is empty; write a long random text into it")
+    return token
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address or a name can be reached from this machine only.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def require_http() -> None:
+    """Raise :class:`ConfigError` with the command that helps, if a package is missing."""
+    for package in ("starlette", "uvicorn", "pyarrow"):
+        if find_spec(package) is None:
+            raise ConfigError(
+                "http", f"{package} is not installed; pip install 'rumormill[node]' brings it"
+            )

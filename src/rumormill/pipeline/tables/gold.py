@@ -1,0 +1,49 @@
+"""From silver to gold: what one wants to know about topics, peers and the mesh."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from rumormill.pipeline.tables.alert_rows import AlertParameters
+from rumormill.pipeline.tables.alerts import alerts
+from rumormill.pipeline.tables.columns import in_order
+from rumormill.pipeline.tables.mesh_health import mesh_minutes
+from rumormill.pipeline.tables.peers import links, peers
+from rumormill.pipeline.tables.problems import problems
+from rumormill.pipeline.tables.schema import GOLD
+from rumormill.pipeline.tables.silver import Keep, Silver, as_it_is
+from rumormill.pipeline.tables.topics import hops, latency_cdf, topic_minutes, topics
+from rumormill.pipeline.tables.traffic import events
+
+
+def gold(
+    silver: Silver,
+    *,
+    parameters: AlertParameters = AlertParameters(),  # noqa: B008
+    keep: Keep = as_it_is,
+) -> dict[str, DataFrame]:
+    """All gold tables, by name; columns in :data:`rumormill.pipeline.tables.schema.GOLD`.
+
+    ``silver`` holds the tables of all minutes that the gold tables are to be about; nothing else
+    is needed. ``keep`` as in :func:`rumormill.pipeline.tables.silver.silver`.
+    """
+    publications, deliveries, traffic = silver.publications, silver.deliveries, silver.traffic
+    made: dict[str, DataFrame] = {}
+
+    def add(name: str, table: DataFrame) -> DataFrame:
+        made[name] = keep(name, table)
+        return made[name]
+
+    add("events", in_order(events(silver.counters), GOLD["events"]))
+    add("skew", in_order(silver.skew, GOLD["skew"]))
+    add("topics", topics(publications, deliveries, traffic))
+    add("topic_minutes", topic_minutes(publications, deliveries, traffic))
+    add("hops", hops(deliveries))
+    add("latency_cdf", latency_cdf(deliveries))
+    sent = add("links", links(deliveries, traffic))
+    add("peers", peers(sent, traffic))
+    graphs = add("mesh_minutes", mesh_minutes(silver.mesh, silver.subscriptions, silver.counters))
+    found = alerts(publications, deliveries, silver.mesh, traffic, sent, graphs, parameters)
+    add("alerts", found)
+    add("problems", problems(deliveries, silver.skew))
+    return made

@@ -1,0 +1,62 @@
+"""Every message published, and how many should have got it."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+from trace_lines import at, rows_of, trace_of
+
+from rumormill.pipeline.tables.publications import publications, published
+
+MEMBERS = "network string, topic string, node string, since timestamp, until timestamp"
+
+
+def test_expected_are_the_other_nodes_that_are_subscribed_at_that_moment(
+    spark: SparkSession,
+) -> None:
+    members = spark.createDataFrame(
+        [
+            ("net", "news", "a", at(0), None),
+            ("net", "news", "b", at(0), at(2)),  # leaves
+            ("net", "news", "b", at(4), None),  # and comes back
+            ("net", "news", "c", at(1), None),  # comes later
+            ("net", "weather", "d", at(0), None),  # listens to something else
+            ("other", "news", "e", at(0), None),  # somewhere else
+        ],
+        MEMBERS,
+    )
+    trace = trace_of(
+        spark,
+        """
+        0.5   a  published  @news     #m1  size=10
+        1.0   a  published  @news     #m2  size=20
+        2.0   a  published  @news     #m3
+        4.5   b  published  @news     #m4
+        5.0   x  published  @news     #m5
+        61.0  a  published  @weather  #m6
+        61.5  a  published  @nobody   #m7
+        62.0  a  delivered  @weather  #m6
+        """,
+    )
+    found = publications(published(trace), members)
+    assert rows_of(found, "message_id topic publisher time size expected minute") == [
+        ("m1", "news", "a", 0.5, 10, 1, 0.0),  # b
+        ("m2", "news", "a", 1.0, 20, 2, 0.0),  # b, c
+        ("m3", "news", "a", 2.0, None, 1, 0.0),  # c
+        ("m4", "news", "b", 4.5, None, 2, 0.0),  # a, c
+        ("m5", "news", "x", 5.0, None, 3, 0.0),  # a, b, c: x itself does not listen
+        ("m6", "weather", "a", 61.0, None, 1, 60.0),  # d
+        ("m7", "nobody", "a", 61.5, None, 0, 60.0),
+    ]
+
+
+def test_a_message_published_twice_counts_once_from_the_first_time(spark: SparkSession) -> None:
+    trace = trace_of(
+        spark,
+        """
+        3.0  b  published  @news     #m1
+        2.0  a  published  @news     #m1
+        4.0  a  published  @weather  #m1
+        """,
+    )
+    found = rows_of(published(trace), "topic message_id publisher time")
+    assert found == [("news", "m1", "a", 2.0), ("weather", "m1", "a", 4.0)]

@@ -1,0 +1,8 @@
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+
+def test_the_session_counts(spark: SparkSession) -> None:
+    assert spark.range(10).count() == 10
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
