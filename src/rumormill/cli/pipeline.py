@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +23,14 @@ if TYPE_CHECKING:
 Tell = Callable[[str, dict[str, object]], None]
 OnStop = Callable[[Callable[[], None]], None]
 """Takes what is to be called when a signal comes."""
+
+
+class Kind(StrEnum):
+    """The kinds of records that a spool has."""
+
+    messages = "messages"
+    trace = "trace"
+
 
 DEFAULT_MASTER = "local[*,4]"
 """All cores of this machine; a task whose Python worker dies is tried up to four times."""
@@ -72,8 +81,8 @@ def run(
         typer.Option("--once", help="Read what there is, refine all of it anew, and end."),
     ] = False,
     kind: Annotated[
-        list[str] | None,
-        typer.Option("--kind", metavar="KIND", help="Only these records: messages or trace."),
+        list[Kind] | None,
+        typer.Option("--kind", help="Only records of this kind; can be given again."),
     ] = None,
     token: Annotated[
         str | None,
@@ -120,14 +129,13 @@ def run(
     from rumormill.pipeline.extra import require_spark
 
     require_spark()
-    from rumormill.capture.schema import KINDS
     from rumormill.pipeline.parameters import RunParameters
 
     parameters = RunParameters(
         spools=tuple(spool),
         tables=tables,
         once=once,
-        kinds=tuple(kind or KINDS),
+        kinds=tuple(each.value for each in kind or Kind),
         token=token,
         delay=delay,
         margin=margin,

@@ -37,6 +37,15 @@ from rumormill.pipeline.watermark import MINUTE, SECOND, Watermark, minute_of
 BY_MINUTE: Final = ("publications", "deliveries", "traffic", "counters")
 """The silver tables that grow; the others are about all of the trace, and small."""
 
+LAST: Final = ("mesh", "deliveries", "traffic")
+"""The silver tables that no other silver table is made of."""
+
+OTHERS_NEED: Final = ("links", "mesh_minutes")
+"""The gold tables that other gold tables are made of."""
+
+ByMinute = Callable[..., DataFrame]
+"""Writes a table by its minutes: its place, its rows, the column that tells the time."""
+
 HISTORY_TABLE: Final = "_history"
 """Rare events that later ranges have to know of: who subscribed, who was grafted."""
 
@@ -89,13 +98,10 @@ class Refiner:
             return False
         with self._publishing() as publication:
             self._refine_range(publication, since, until)
+            frontier = until + self._margin_us
             known = self._count_late(files)
-            self._save(
-                publication,
-                replace(
-                    known, sealed_us=until, frontier_us=until + self._margin_us, gold=False
-                ),
-            )  # fmt: skip
+            refined = replace(known, sealed_us=until, frontier_us=frontier, gold=False)
+            refined.save(publication.stage(STATE))
         return True
 
     def everything(self) -> bool:
@@ -109,28 +115,17 @@ class Refiner:
             minute_of(min(facts.first_us for facts in files)),
         )
         until = minute_of(newest) + MINUTE
-        with self._publishing() as publication:
-            staging = Staging(self._spark, self._lake, publication, None)
+        with (
+            self._publishing() as publication,
+            Staging(self._spark, self._lake, publication, None) as staging,
+        ):
 
-            def keep(name: str, table: DataFrame) -> DataFrame:
-                place = f"{SILVER}/{name}"
-                self._stage(place)
-                if name == "history":
-                    kept = staging.scratch(name, table)
-                    rare = kept.where("event != 'published'")
-                    staging.split(HISTORY_TABLE, rare, "time", sealed, until)
-                    return kept
-                if name not in BY_MINUTE:
-                    return staging.whole(place, table)
-                kept = staging.split(place, table, "minute", sealed, until)
-                if name == "counters":
-                    active = activity_of(kept)
-                    staging.split(ACTIVITY_TABLE, active, "minute", sealed, until)
-                return kept
+            def by_minute(table: str, frame: DataFrame, column: str) -> DataFrame:
+                return staging.split(table, frame, column, sealed, until)
 
-            tables.silver(self._read(files), keep=keep)
-            frontier = sealed + self._margin_us
-            self._save(publication, Refined(sealed, frontier, self._seen, gold=False))
+            tables.silver(self._read(files), keep=self._keeping(staging, by_minute))
+            refined = Refined(sealed, sealed + self._margin_us, self._seen, gold=False)
+            refined.save(publication.stage(STATE))
         return True
 
     def _refine_range(self, publication: Publication, since: int, until: int) -> None:
@@ -138,52 +133,71 @@ class Refiner:
         files = self._index.between(since - margin, until + margin)
         if not files:
             return
-        staging = Staging(self._spark, self._lake, publication, since)
         trace = self._read(files).where(_between(since - margin, until + margin))
         recent = history(trace)
         earlier = self._earlier(HISTORY_TABLE, recent.schema, "time", since)
         # Of the messages published earlier only those in the margin matter.
         later = recent.where((f.col("time") >= _time(since)) | (f.col("event") == "published"))
-        rare = recent.where("event != 'published'").where(_between(since, until))
-        staging.range(HISTORY_TABLE, rare, until)
+        with Staging(self._spark, self._lake, publication, since) as staging:
+
+            def by_minute(table: str, frame: DataFrame, column: str) -> DataFrame:
+                return staging.range(table, frame, until)
+
+            rare = recent.where("event != 'published'").where(_between(since, until))
+            staging.aside(by_minute, HISTORY_TABLE, rare, "time")
+            tables.silver(
+                trace,
+                window=tables.Window(
+                    time_of(since), time_of(until), timedelta(microseconds=margin)
+                ),
+                history=earlier.unionByName(later),
+                past=self._earlier(ACTIVITY_TABLE, tables.SILVER["counters"], "minute", since),
+                keep=self._keeping(staging, by_minute),
+            )  # fmt: skip
+
+    def _keeping(self, staging: Staging, by_minute: ByMinute) -> tables.Keep:
+        """What is done with each silver table as it comes."""
 
         def keep(name: str, table: DataFrame) -> DataFrame:
             place = f"{SILVER}/{name}"
             self._stage(place)
-            if name not in BY_MINUTE:
-                return staging.whole(place, table)
-            kept = staging.range(place, table, until)
+            if name == "history":
+                kept = staging.scratch(name, table)
+                rare = kept.where("event != 'published'")
+                staging.aside(by_minute, HISTORY_TABLE, rare, "time")
+                return kept
+            write, by = (by_minute, ["minute"]) if name in BY_MINUTE else (staging.whole, [])
+            if name in LAST:
+                staging.aside(write, place, table, *by)
+                return table
+            kept = write(place, table, *by)
             if name == "counters":
-                staging.range(ACTIVITY_TABLE, activity_of(kept), until)
+                staging.aside(by_minute, ACTIVITY_TABLE, activity_of(kept), "minute")
             return kept
 
-        tables.silver(
-            trace,
-            window=tables.Window(time_of(since), time_of(until), timedelta(microseconds=margin)),
-            history=earlier.unionByName(later),
-            past=self._earlier(ACTIVITY_TABLE, tables.SILVER["counters"], "minute", since),
-            keep=keep,
-        )
+        return keep
 
     # ---- gold
 
     def make_gold(self) -> None:
         """Make all gold tables from silver."""
-        with self._publishing() as publication:
-            staging = Staging(self._spark, self._lake, publication, None)
-            kept: set[str] = set()
+        with (
+            self._publishing() as publication,
+            Staging(self._spark, self._lake, publication, None) as staging,
+        ):
 
             def keep(name: str, table: DataFrame) -> DataFrame:
-                self._stage(f"{GOLD}/{name}")
-                kept.add(name)
+                place = f"{GOLD}/{name}"
+                self._stage(place)
                 if name == "problems":
                     table = table.unionByName(self._late_problems())
-                return staging.whole(f"{GOLD}/{name}", table)
+                if name in OTHERS_NEED:
+                    return staging.whole(place, table)
+                staging.aside(staging.whole, place, table)
+                return table
 
-            made = tables.gold(self._silver(), keep=keep)
-            for name in made.keys() - kept:
-                keep(name, made[name])
-            self._save(publication, replace(self.refined, gold=True))
+            tables.gold(self._silver(), keep=keep)
+            replace(self.refined, gold=True).save(publication.stage(STATE))
 
     def _silver(self) -> tables.Silver:
         return tables.Silver(
@@ -240,9 +254,6 @@ class Refiner:
             publication.discard()
             raise
         self.refined = load_refined(self._lake.folder)
-
-    def _save(self, publication: Publication, refined: Refined) -> None:
-        refined.save(publication.stage(STATE))
 
 
 def activity_of(counters: DataFrame) -> DataFrame:

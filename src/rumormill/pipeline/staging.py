@@ -1,9 +1,16 @@
-"""Where the tables of one refinement are written, before all of them are published together."""
+"""Where the tables of one refinement are written, before all of them are published together.
+
+Tables that no other is made of are written on threads of their own. A Spark job of a small table is
+mostly waiting, and that of a large one ends with a task that keeps one core busy: the next job uses
+the rest.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Self
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -20,8 +27,12 @@ OPEN_FILES: Final = 4
 """Files that one task writes at the same time; were it one, Spark would sort the rows first."""
 
 
+AT_ONCE: Final = 3
+"""Jobs that run beside the one that the others wait for."""
+
+
 class Staging:
-    """Tables on their way to one publication.
+    """Tables on their way to one publication; at the end of the block all are written.
 
     Ranges of minutes that ended by ``since_us`` stay as they are; later ones were provisional and
     are replaced by what is written here. Without ``since_us`` all ranges are replaced.
@@ -34,6 +45,21 @@ class Staging:
         self._lake = lake
         self._publication = publication
         self._kept_until = -1 if since_us is None else label_of(since_us)
+        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="staging")
+        self._jobs: list[Future[Any]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        self._threads.shutdown(wait=True, cancel_futures=kind is not None)
+        if kind is None:
+            for job in self._jobs:
+                job.result()
+
+    def aside(self, write: Callable[..., DataFrame], *arguments: Any) -> None:
+        """Write a table that no other is made of: ``aside(staging.whole, name, frame)``."""
+        self._jobs.append(self._threads.submit(write, *arguments))
 
     def whole(self, table: str, frame: DataFrame) -> DataFrame:
         """A table that is replaced as a whole; returned as it will be read."""
