@@ -96,7 +96,7 @@ def test_workers_do_not_outlive_a_demo_that_was_killed(start: Start) -> None:
 def test_without_a_terminal_the_stages_are_plain_lines_and_the_table_is_on_stdout(
     start: Start,
 ) -> None:
-    demo = start("demo", "--nodes", "3", "--messages", "20", "--rate", "20")
+    demo = start("demo", "--no-spark", "--nodes", "3", "--messages", "20", "--rate", "20")
     assert demo.end() == 0
     assert any("starting 3 processes" in line for line in demo.errors)
     assert any("killed with SIGKILL" in line for line in demo.errors)
@@ -106,13 +106,13 @@ def test_without_a_terminal_the_stages_are_plain_lines_and_the_table_is_on_stdou
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.usefixtures("java")
 def test_spark_reads_along_and_counts_what_the_nodes_told(start: Start, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     demo = start(*ANALYSED, "--json", "--html", str(page))
     processes = psutil.Process(demo.process.pid).children(recursive=True)
-    assert demo.end(timeout=250) == 0, demo.sentence
+    assert demo.end(timeout=570) == 0, demo.sentence
     assert gone(processes)
     events = [json.loads(line) for line in demo.rest]
     (report,) = [event for event in events if event["event"] == "report"]

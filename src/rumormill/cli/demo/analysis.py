@@ -12,7 +12,7 @@ from typing import Any
 from rumormill.cli.demo.process import LedProcess
 from rumormill.core.errors import RumormillError
 
-START_TIMEOUT = 120.0
+START_TIMEOUT = 180.0
 REFINE_TIMEOUT = 300.0
 STOP_TIMEOUT = 20.0
 
