@@ -66,7 +66,7 @@ class Lake:
         self.publishing = threading.RLock()
         """Held while a table's folder is changed: a stream and a compaction share a process."""
         if set(str(self.folder.absolute())) & set("*?[]{}\\"):
-            raise TablesError(f"{self.folder}: its name has characters that mean a pattern to Spark")
+            raise TablesError(f"{self.folder}: its name has characters that are a pattern to Spark")
         check_format(self.folder)
 
     def bronze(self, kind: str) -> Path:
