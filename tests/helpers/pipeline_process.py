@@ -17,7 +17,7 @@ from typing import Any, Self
 import psutil
 
 SOURCE = Path(__file__).parents[2] / "src"
-PATIENCE = 90.0
+PATIENCE = 240.0
 
 QUICK = [
     "--master=local[2,4]",

@@ -18,7 +18,7 @@ import pyspark
 from rumormill.pipeline.java import java_home
 from rumormill.pipeline.session import LOGGING
 
-PATIENCE = 90.0
+PATIENCE = 240.0
 HOST = "127.0.0.1"
 DEPLOY = "org.apache.spark.deploy"
 

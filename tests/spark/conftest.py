@@ -21,6 +21,17 @@ QUICK = {
 }
 
 
+TIMEOUT = 400
+"""Seconds for a test with Spark, on a machine that may be busy."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        here = item.path.is_relative_to(Path(__file__).parent)
+        if here and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(TIMEOUT))
+
+
 @pytest.fixture
 def java() -> None:
     """For tests that start Spark in a process of its own."""

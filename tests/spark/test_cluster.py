@@ -26,7 +26,7 @@ ON_LOOPBACK = [
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 @pytest.mark.usefixtures("java")
 def test_a_cluster_reads_two_nodes_and_makes_the_tables(tmp_path: Path) -> None:
     rows = trace_rows(2)
@@ -55,7 +55,7 @@ def test_a_cluster_reads_two_nodes_and_makes_the_tables(tmp_path: Path) -> None:
     assert counted == [(0, len(mine), len(mine)), (1, len(others), len(others))]
     report = subprocess.run(
         [sys.executable, "-m", "rumormill.cli", "report", "--tables", str(tables), "--json"],
-        capture_output=True, text=True, timeout=100, check=True,
+        capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
     topics = json.loads(report.stdout)["topics"]
     for topic in ("news", "weather"):

@@ -17,7 +17,7 @@ from many_records import differences, read_spool, write_messages
 from pipeline_process import PipelineProcess
 from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 ROWS = 1_000_000
 BATCH = 50_000

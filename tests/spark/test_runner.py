@@ -24,7 +24,7 @@ from rumormill.pipeline.parameters import RunParameters
 from rumormill.pipeline.runner import Runner
 from rumormill.pipeline.streams import BronzeStream
 
-PATIENCE = 100.0
+PATIENCE = 240.0
 
 
 class Heard:
