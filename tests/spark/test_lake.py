@@ -35,7 +35,7 @@ def test_a_folder_with_other_things_in_it_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_name_that_spark_would_take_for_a_pattern_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TablesError, match="mean a pattern"):
+    with pytest.raises(TablesError, match="are a pattern to Spark"):
         Lake(tmp_path / "run[1]")
 
 
