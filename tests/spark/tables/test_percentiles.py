@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import random
+from itertools import pairwise
 
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
-from rumormill.pipeline.tables.percentiles import percentiles
+from rumormill.pipeline.tables.percentiles import bin_of, histogram, percentiles, upper_end
 
 WANTED = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "top": 1.0}
 
@@ -18,7 +20,7 @@ def by_hand(values: list[int], share: float) -> int:
 
 def test_percentiles_are_exact_for_groups_of_any_size_and_shape(spark: SparkSession) -> None:
     chance = random.Random(5)
-    groups: dict[str | None, list[int]] = {
+    groups: dict[str, list[int]] = {
         "one": [7],
         "two": [3, 9],
         "ten": list(range(1, 11)),
@@ -27,17 +29,35 @@ def test_percentiles_are_exact_for_groups_of_any_size_and_shape(spark: SparkSess
         "below zero": [-1000, -5, -3, 0, 4],
         "long tail": [round(chance.paretovariate(1.1) * 1000) for _ in range(3000)],
         "many": [chance.randrange(100_000) for _ in range(2000)],
-        None: [1, 2, 3],
     }
-    rows = [(name, value) for name, values in groups.items() for value in values]
+    rows: list[tuple[str | None, int | None]] = [
+        (name, value) for name, values in groups.items() for value in values
+    ]
     chance.shuffle(rows)
-    frame = spark.createDataFrame([*rows, ("one", None), ("empty", None)], "name string, x long")
+    rows += [("one", None), ("empty", None)]
+    frame = spark.createDataFrame(
+        [(*row, place % 3) for place, row in enumerate(rows)], "name string, x long, other int"
+    )
+    bins = histogram(frame, ["name", "other"], "x")
     found = {
         row["name"]: [row[column] for column in WANTED]
-        for row in percentiles(frame, ["name"], "x", WANTED).collect()
+        for row in percentiles(frame, bins, ["name"], "x", WANTED).collect()
     }
     assert found == {
         name: [by_hand(values, share) for share in WANTED.values()]
         for name, values in groups.items()
     }
     assert found["two"] == [9, 9, 9, 9] and found["ten"] == [6, 10, 10, 10]
+
+
+def test_bins_are_in_the_order_of_their_values_and_end_where_they_say(spark: SparkSession) -> None:
+    values = sorted({sign * round(1.1**power) for power in range(200) for sign in (-1, 1)} | {0})
+    frame = spark.createDataFrame([(value,) for value in values], "x long")
+    number = bin_of(F.col("x"))
+    rows = frame.select("x", number.alias("bin"), upper_end(number).alias("end")).collect()
+    found = sorted((row.x, row.bin, row.end) for row in rows)
+    assert [row[1] for row in found] == sorted(row[1] for row in found)
+    for (value, number_of, end), (following, next_number, _) in pairwise(found):
+        assert value <= end + 1e-6 * abs(end) + 1e-9
+        if next_number > number_of:
+            assert following > end - 1e-6 * abs(end) - 1e-9

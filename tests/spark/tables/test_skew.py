@@ -13,6 +13,7 @@ from trace_lines import by_network, held, trace_of
 from rumormill.pipeline.tables import silver
 from rumormill.pipeline.tables.problems import problems
 from rumormill.pipeline.tables.skew import Clock, Way, clocks
+from rumormill.pipeline.tables.topics import sums
 
 MS = 1000
 
@@ -131,7 +132,7 @@ def found(spark: SparkSession) -> dict[str, dict[str, list[tuple[object, ...]]]]
         "deliveries": by_network(made.deliveries, "message_id node latency_ms expected"),
         "publications": by_network(made.publications, "message_id time minute expected"),
         "subscriptions": by_network(made.subscriptions, "node since"),
-        "problems": by_network(problems(made.deliveries, made.skew), "kind count"),
+        "problems": by_network(problems(sums(made.deliveries), made.skew), "kind count"),
     }
 
 

@@ -8,7 +8,7 @@ from trace_lines import by_network, held, trace_of
 
 from rumormill.pipeline.tables.columns import history
 from rumormill.pipeline.tables.subscriptions import subscriptions
-from rumormill.pipeline.tables.traffic import activity, counters
+from rumormill.pipeline.tables.traffic import activity, counters, counts, names
 
 Intervals = dict[str, list[tuple[str, str, float, float | None]]]
 
@@ -88,7 +88,7 @@ def intervals(spark: SparkSession) -> Intervals:
         returns=RETURNS,
         returns_soon=RETURNS_SOON,
     )
-    active = held("activity", activity(counters(trace)))
+    active = held("activity", activity(counters(counts(trace), names(trace))))
     return by_network(subscriptions(history(trace), active), "topic node since until")
 
 

@@ -13,7 +13,7 @@ from trace_lines import at, held, rows_of, seconds, trace_of
 
 from rumormill.pipeline.tables import SILVER, TRACE, Window, silver
 from rumormill.pipeline.tables.columns import history
-from rumormill.pipeline.tables.traffic import counters
+from rumormill.pipeline.tables.traffic import counts
 
 BY_MINUTE = ("publications", "deliveries", "counters", "traffic")
 
@@ -86,7 +86,7 @@ def test_a_stream_gives_the_same_rows_as_a_batch(
     folder = str(tmp_path / "bronze")
     story.trace.write.parquet(folder)
     stream = spark.readStream.schema(TRACE).parquet(folder)
-    function = history if mode == "append" else counters
+    function = history if mode == "append" else counts
     query = (
         function(stream)
         .writeStream.format("memory")

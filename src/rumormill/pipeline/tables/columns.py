@@ -10,10 +10,6 @@ from pyspark.sql.types import StructType
 
 MINUTE_US: Final = 60_000_000
 
-SECOND_COPY: Final = "duplicate"
-COPIES: Final = ("delivered", SECOND_COPY)
-"""Events of a copy of a message that came in and was neither rejected nor ignored."""
-
 HISTORY: Final = (
     "published",
     "subscribed",
@@ -53,17 +49,27 @@ def minute_of(time: Column) -> Column:
     return F.timestamp_micros(micros - F.pmod(micros, F.lit(MINUTE_US)))
 
 
-def message_key() -> Column:
-    """A number for a message: joins and shuffles by it are far cheaper than by its long id.
+def id_key() -> Column:
+    """A number for a message id: joins and shuffles by it are far cheaper than by a long id.
 
     64 bits: among ten million messages the chance that any two share one is one in 400,000.
     """
-    return F.xxhash64("network", "topic", "message_id")
+    return F.xxhash64("network", "message_id")
 
 
-def name_key(name: str) -> Column:
-    """A number for the name of a node, as :func:`message_key` for messages."""
-    return F.when(F.col(name).isNotNull(), F.xxhash64(name))
+def topic_key() -> Column:
+    """A small number for a topic; it need only differ among messages of one id."""
+    return F.hash("topic")
+
+
+def message_key() -> Column:
+    """A number for a message, which is known by its id and its topic."""
+    return F.xxhash64(id_key(), topic_key())
+
+
+def node_key(name: str) -> Column:
+    """The same for a node of a network; null for nobody."""
+    return F.when(F.col(name).isNotNull(), F.xxhash64("network", name))
 
 
 def is_other(peer: str, node: str = "node") -> Column:

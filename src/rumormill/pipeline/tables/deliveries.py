@@ -2,148 +2,77 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from rumormill.pipeline.tables.columns import (
-    SECOND_COPY,
-    in_order,
-    is_other,
-    message_key,
-    minute_of,
-    name_key,
-)
-from rumormill.pipeline.tables.propagation import (
-    ASKED,
-    DELIVERED,
-    PUBLISHED,
-    REPEATED,
-    propagation,
-)
+from rumormill.pipeline.tables.columns import in_order, minute_of
+from rumormill.pipeline.tables.propagation import COPY
 from rumormill.pipeline.tables.schema import SILVER
+from rumormill.pipeline.tables.skew import offsets
 
 
 def deliveries(
-    trace: DataFrame,
+    copies: DataFrame,
     publications: DataFrame,
+    strangers: DataFrame | None,
     subscriptions: DataFrame,
     names: DataFrame,
-    latest: int | None = None,
+    skew: DataFrame,
 ) -> DataFrame:
     """One row for each message and node other than its publisher.
 
-    ``latest``: how many microseconds after its publication a copy counts as one of it.
+    Of the messages in ``copies`` those in ``publications``, and in ``strangers`` (``copies.py``)
+    those without one.
     """
-    known = propagation(_compact(trace, publications), latest)
-    found = _readable(known, publications, names).unionByName(
-        _without_publication(trace, publications, latest)
+    found = _on_one_clock(_named(copies.where(F.col("kind") == COPY), names), skew)
+    rows = _of_publications(found, publications)
+    if strangers is not None:
+        rows = rows.unionByName(_of_strangers(found, strangers))
+    return in_order(_with_expected(rows, subscriptions), SILVER["deliveries"])
+
+
+def _named(copies: DataFrame, names: DataFrame) -> DataFrame:
+    """Names for the numbers of nodes."""
+    nodes = F.broadcast(
+        names.select(F.col("name").alias("node"), F.col("key").alias("node_key"), "network")
     )
-    return in_order(_with_expected(found, subscriptions), SILVER["deliveries"])
-
-
-def _compact(trace: DataFrame, publications: DataFrame) -> DataFrame:
-    """The events that :mod:`propagation` needs, as numbers."""
-
-    def rows(table: DataFrame, kind: int, peer: Column, value: Column) -> DataFrame:
-        return table.select(
-            "message",
-            F.lit(kind).alias("kind"),
-            name_key("node").alias("node"),
-            peer.alias("peer"),
-            F.unix_micros("time").alias("time"),
-            value.cast("long").alias("value"),
-        )
-
-    nobody = F.lit(None).cast("long")
-    published = publications.withColumnRenamed("publisher", "node")
-    keyed = trace.withColumn("message", message_key())
-    delivered = keyed.where("event = 'delivered'")
-    # IWANT names no topic, so a message is known by its id alone.
-    asked = trace.where("event = 'asked'").select("network", "message_id", "node", "peer", "time")
-    asked = asked.join(
-        publications.select("network", "message_id", "message"), ["network", "message_id"]
-    )
-    repeated = (
-        keyed.where(F.col("event") == SECOND_COPY)
-        .select("message", name_key("node").alias("node"))
-        .groupBy("message", "node")
-        .agg(F.count(F.lit(1)).alias("value"))
-        .select("message", F.lit(REPEATED).alias("kind"), "node", nobody.alias("peer"),
-                nobody.alias("time"), "value")
-    )  # fmt: skip
+    peers = F.broadcast(names.select(F.col("name").alias("peer"), F.col("key").alias("peer_key")))
     return (
-        rows(published, PUBLISHED, nobody, F.col("size"))
-        .unionByName(rows(delivered, DELIVERED, name_key("peer"), F.col("size")))
-        .unionByName(rows(asked, ASKED, name_key("peer"), nobody))
-        .unionByName(repeated)
+        copies.join(nodes, "node_key")
+        .join(peers, "peer_key", "left")
+        .drop("node_key", "peer_key", "kind", "id", "topic")
     )
 
 
-def _readable(known: DataFrame, publications: DataFrame, names: DataFrame) -> DataFrame:
-    """Names for numbers, and what the publication tells."""
+def _on_one_clock(copies: DataFrame, skew: DataFrame) -> DataFrame:
+    wrong = offsets(skew)
+    micros = F.col("time")
+    if wrong is not None:
+        copies = copies.join(F.broadcast(wrong), ["network", "node"], "left")
+        micros = micros - F.coalesce("ahead", F.lit(0))
+    return copies.withColumn("time", F.timestamp_micros(micros)).drop("ahead")
+
+
+def _of_publications(copies: DataFrame, publications: DataFrame) -> DataFrame:
     messages = publications.select(
-        "network",
         "topic",
         "message_id",
         "publisher",
         F.col("time").alias("published_at"),
-        F.col("size").alias("published_size"),
+        "size",
         "minute",
         "message",
     )
-    nodes = F.broadcast(names.select(F.col("name").alias("node"), F.col("key").alias("node_key")))
-    peers = F.broadcast(names.select(F.col("name").alias("peer"), F.col("key").alias("peer_key")))
-    numbered = known.withColumnsRenamed({"node": "node_key", "peer": "peer_key"})
-    return (
-        numbered.withColumn("time", F.timestamp_micros("time"))
-        .join(messages, "message")
-        .join(nodes, "node_key")
-        .join(peers, "peer_key", "left")
-        .withColumn("size", F.coalesce("published_size", "size"))
-        .drop("node_key", "peer_key", "published_size")
-    )
+    return copies.where("known").join(messages, "message")
 
 
-def _without_publication(
-    trace: DataFrame, publications: DataFrame, latest: int | None
-) -> DataFrame:
-    """Messages whose publication is not in the trace: neither latency nor hop is known."""
-    known = publications.select("message", F.col("time").alias("published_at"))
-    condition = F.col("copy.message") == F.col("known.message")
-    if latest is not None:
-        apart = F.unix_micros("copy.time") - F.unix_micros("known.published_at")
-        condition &= F.abs(apart) <= latest
-    copies = (
-        trace.where(F.col("event") == "delivered")
-        .where(is_other("peer"))
-        .withColumn("message", message_key())
-        .alias("copy")
-        .join(known.alias("known"), condition, "left_anti")
+def _of_strangers(copies: DataFrame, strangers: DataFrame) -> DataFrame:
+    """Neither latency nor hop is known."""
+    messages = strangers.withColumnRenamed("sender", "publisher").withColumn(
+        "published_at", F.lit(None).cast("timestamp")
     )
-    first = F.min_by(
-        F.struct("network", "topic", "message_id", "sender", "peer", "time", "size"), "time"
-    )
-    return (
-        copies.groupBy("message", "node")
-        .agg(first.alias("first"), F.count(F.lit(1)).alias("copies"))
-        .select(
-            "first.network",
-            "first.topic",
-            "first.message_id",
-            F.col("first.sender").alias("publisher"),
-            "node",
-            "first.peer",
-            "first.time",
-            F.lit(None).cast("timestamp").alias("published_at"),
-            F.lit(None).cast("int").alias("hop"),
-            F.lit(True).alias("first"),
-            F.lit(False).alias("recovered"),
-            "first.size",
-            minute_of(F.col("first.time")).alias("minute"),
-            (F.col("copies") - 1).alias("duplicates"),
-            "message",
-        )
-    )
+    joined = copies.where("not known").join(messages, "message")
+    return joined.withColumn("minute", minute_of(F.col("time")))
 
 
 def _with_expected(found: DataFrame, subscriptions: DataFrame) -> DataFrame:
@@ -161,5 +90,5 @@ def _with_expected(found: DataFrame, subscriptions: DataFrame) -> DataFrame:
     return joined.select(
         "found.*",
         F.col("since").isNotNull().alias("expected"),
-        (latency / 1000).alias("latency_ms"),
+        F.when(F.col("first"), latency / 1000).alias("latency_ms"),
     )

@@ -12,7 +12,15 @@ from rumormill.pipeline.tables.peers import links, peers
 from rumormill.pipeline.tables.problems import problems
 from rumormill.pipeline.tables.schema import GOLD
 from rumormill.pipeline.tables.silver import Keep, Silver, as_it_is
-from rumormill.pipeline.tables.topics import hops, latency_cdf, topic_minutes, topics
+from rumormill.pipeline.tables.topics import (
+    Measured,
+    hops,
+    latencies,
+    latency_cdf,
+    sums,
+    topic_minutes,
+    topics,
+)
 from rumormill.pipeline.tables.traffic import events
 
 
@@ -36,14 +44,21 @@ def gold(
 
     add("events", in_order(events(silver.counters), GOLD["events"]))
     add("skew", in_order(silver.skew, GOLD["skew"]))
-    add("topics", topics(publications, deliveries, traffic))
-    add("topic_minutes", topic_minutes(publications, deliveries, traffic))
-    add("hops", hops(deliveries))
-    add("latency_cdf", latency_cdf(deliveries))
+    measured = Measured(
+        publications,
+        deliveries,
+        traffic,
+        sums=keep("_sums", sums(deliveries)),
+        latencies=keep("_latencies", latencies(deliveries)),
+    )
+    add("topics", topics(measured))
+    add("topic_minutes", topic_minutes(measured))
+    add("hops", hops(measured))
+    add("latency_cdf", latency_cdf(measured.latencies))
     sent = add("links", links(deliveries, traffic))
     add("peers", peers(sent, traffic))
     graphs = add("mesh_minutes", mesh_minutes(silver.mesh, silver.subscriptions, silver.counters))
     found = alerts(publications, deliveries, silver.mesh, traffic, sent, graphs, parameters)
     add("alerts", found)
-    add("problems", problems(deliveries, silver.skew))
+    add("problems", problems(measured.sums, silver.skew))
     return made

@@ -9,44 +9,45 @@ from rumormill.pipeline.tables.columns import in_order
 from rumormill.pipeline.tables.schema import GOLD
 
 
-def problems(deliveries: DataFrame, skew: DataFrame) -> DataFrame:
-    """One row for each kind of problem of a topic (or of the network) that there is."""
-    first = F.col("first")
-    known = F.col("published_at").isNotNull()
-    kinds = [
-        (
+def problems(sums: DataFrame, skew: DataFrame) -> DataFrame:
+    """One row for each kind of problem of a topic (or of the network) that there is.
+
+    ``sums``: see ``topics.py``.
+    """
+    strayed = F.when(F.col("hop").isNull(), F.col("delivered") - F.col("unpublished"))
+    counted = sums.groupBy("network", "topic").agg(
+        F.sum("negative").alias("negative"),
+        F.sum("unpublished").alias("unpublished"),
+        F.coalesce(F.sum(strayed), F.lit(0)).alias("strayed"),
+    )
+    rows = [
+        _row(
             "negative_latency",
-            first & (F.col("latency_ms") < 0),
+            F.col("negative"),
             "deliveries are earlier than their publication; the clocks differ by more than the"
             " trace tells",
         ),
-        (
+        _row(
             "publication_unknown",
-            first & ~known,
+            F.col("unpublished"),
             "deliveries are of messages whose publication is not in the trace: no latency",
         ),
-        (
+        _row(
             "hop_unknown",
-            first & known & F.col("hop").isNull(),
+            F.col("strayed"),
             "deliveries came from peers that got the message in a way that the trace does not tell",
         ),
     ]
-    counts = [F.count_if(condition).alias(kind) for kind, condition, _ in kinds]
-    rows = [_row(kind, F.col(kind), words) for kind, _, words in kinds]
-    by_topic = (
-        deliveries.groupBy("network", "topic")
-        .agg(*counts)
-        .select("network", "topic", F.explode(F.array(*rows)).alias("problem"))
-    )
-    unknown = skew.where("not estimated").groupBy("network").agg(F.count(F.lit(1)).alias("nodes"))
+    by_topic = counted.select("network", "topic", F.explode(F.array(*rows)).alias("problem"))
+    unknown = skew.where("not estimated").groupBy("network").agg(F.count("*").alias("nodes"))
     words = "nodes' clocks could not be compared with any other: no link carried copies both ways"
     clocks = unknown.select(
         "network",
         F.lit(None).alias("topic"),
         _row("clock_unknown", F.col("nodes"), words).alias("problem"),
     )
-    both = by_topic.unionByName(clocks).select("network", "topic", "problem.*").where("count > 0")
-    return in_order(both, GOLD["problems"])
+    both = by_topic.unionByName(clocks).select("network", "topic", "problem.*")
+    return in_order(both.where("count > 0"), GOLD["problems"])
 
 
 def _row(kind: str, count: Column, words: str) -> Column:

@@ -3,17 +3,21 @@
 The one part that does not fit into joins: a hop is known when that of the peer is known from which
 the copy came, and so on up to the publisher. Here whole messages lie together in a partition, and
 numpy follows the chains of all of them at once, one hop a step.
+
+Nodes and messages are numbers: keys in what comes and goes, and in between codes, 0 for the first
+key that occurs, 1 for the second... A *cell* is a message at a node; all copies of one message at
+one node are in one cell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 Integers = npt.NDArray[np.int64]
@@ -21,202 +25,259 @@ Booleans = npt.NDArray[np.bool_]
 
 PUBLISHED: Final = 0
 DELIVERED: Final = 1
-ASKED: Final = 2
-REPEATED: Final = 3
-"""Kinds of rows; of these, one row stands for ``value`` further copies at a node."""
+DUPLICATE: Final = 2
+ASKED: Final = 3
+KINDS: Final = 4
+"""Kinds of rows that come in."""
+
+COPY: Final = 0
+WAY: Final = 1
+"""Kinds of rows that come out: a message at a node; and the shortest time between two nodes."""
+
+INPUT: Final = "id long, topic int, node_key long, peer_key long, stamp long"
+"""Few and narrow columns, as there are many rows: ``id`` and ``topic`` stand for a message (who
+asks for one names no topic), ``stamp`` is ``KINDS`` times the time in microseconds, plus the
+kind."""
 
 OUTPUT: Final = (
-    "message long, node long, peer long, time long, hop int, first boolean, recovered boolean,"
-    " duplicates long, size long"
+    "kind int, id long, topic int, known boolean, node_key long, peer_key long, time long,"
+    " hop int, first boolean, recovered boolean, duplicates long"
 )
+"""``known``: whether the publication is there."""
 
-_ARROW: Final = pa.schema(
+_SCHEMA: Final = pa.schema(
     [
-        ("message", pa.int64()),
-        ("node", pa.int64()),
-        ("peer", pa.int64()),
+        ("kind", pa.int32()),
+        ("id", pa.int64()),
+        ("topic", pa.int32()),
+        ("known", pa.bool_()),
+        ("node_key", pa.int64()),
+        ("peer_key", pa.int64()),
         ("time", pa.int64()),
         ("hop", pa.int32()),
         ("first", pa.bool_()),
         ("recovered", pa.bool_()),
         ("duplicates", pa.int64()),
-        ("size", pa.int64()),
     ]
 )
 NOWHERE: Final = -1
+NEVER: Final = np.iinfo(np.int64).max
 BATCH_ROWS: Final = 65536
+SPARSE: Final = 4
+"""A grid with so many cells for each row is not laid out whole."""
 
 
-def propagation(rows: DataFrame, latest: int | None = None) -> DataFrame:
-    """One row for each message and node that it came to, of messages whose publication is there.
+def propagation(rows: DataFrame, partitions: int, latest_us: int | None = None) -> DataFrame:
+    """From :data:`INPUT` to :data:`OUTPUT`: one row for each cell, and for each pair of nodes.
 
-    ``rows``: message, kind, node and peer (as keys), time (in microseconds), and value, which is a
-    size or a number of copies.
-    ``latest``: copies that came more microseconds after the publication are left out.
+    The latter (``WAY``) has in ``time`` the least time that a copy took from peer to node, by their
+    own clocks. ``latest_us``: copies further from their publication are none of it.
     """
 
     def follow(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         parts = [batch for batch in batches if batch.num_rows]
         if parts:
-            whole = pa.Table.from_batches(parts)
-            yield from spread(whole, latest).to_batches(max_chunksize=BATCH_ROWS)
+            found = spread(pa.Table.from_batches(parts), latest_us)
+            yield from found.to_batches(max_chunksize=BATCH_ROWS)
 
-    return rows.repartition("message").mapInArrow(follow, OUTPUT)
+    return rows.repartition(partitions, "id").mapInArrow(follow, OUTPUT)
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """Rows of one kind, as numpy columns."""
+def spread(rows: pa.Table, latest_us: int | None = None) -> pa.Table:
+    """The same for a table that holds whole messages."""
+    return _Spread(rows, latest_us).table()
 
-    message: Integers
-    node: Integers
-    peer: Integers
-    time: Integers
-    value: Integers
 
-    def __len__(self) -> int:
-        return len(self.message)
+class _Spread:
+    """All rows, as columns of codes."""
 
-    def __getitem__(self, chosen: Integers | Booleans) -> _Rows:
-        return _Rows(
-            self.message[chosen],
-            self.node[chosen],
-            self.peer[chosen],
-            self.time[chosen],
-            self.value[chosen],
+    def __init__(self, rows: pa.Table, latest_us: int | None) -> None:
+        self._rows = rows.combine_chunks()
+        stamp = _numbers(self._rows["stamp"])
+        self._time, kind = np.divmod(stamp, KINDS)
+        self._message, self._messages = self._message_codes()
+        both, self._names = _coded(
+            pa.chunked_array([*self._rows["node_key"].chunks, *self._rows["peer_key"].chunks])
+        )
+        self._node, self._peer = both[: len(kind)], both[len(kind) :]
+        self._publications(np.flatnonzero(kind == PUBLISHED))
+        self._known = self._publisher[self._message] >= 0
+        if latest_us is not None:
+            apart = np.abs(self._time - self._published_at[self._message])
+            self._known &= apart <= latest_us
+        self._asked = np.flatnonzero(kind == ASKED)
+        self._copies = self._of_others(kind)
+        self._is_delivery = kind[self._copies] == DELIVERED
+        self._lay_out()
+
+    def _message_codes(self) -> tuple[Integers, int]:
+        """A code for each message, and how many there are."""
+        ids, found = _coded(self._rows["id"])
+        topics, names = _coded(self._rows["topic"])
+        if len(names) == 1:
+            return ids, len(found)
+        codes, pairs = _coded(pa.chunked_array([pa.array(ids * len(names) + topics)]))
+        return codes, len(pairs)
+
+    def _publications(self, rows: Integers) -> None:
+        """When and by whom each message was published, if it was."""
+        self._publisher = np.full(self._messages, NOWHERE, np.int64)
+        self._published_at = np.full(self._messages, NEVER, np.int64)
+        latest_first = rows[np.argsort(self._time[rows], kind="stable")[::-1]]
+        # Of several values for one place numpy keeps the last: the earliest publication.
+        self._publisher[self._message[latest_first]] = self._node[latest_first]
+        self._published_at[self._message[latest_first]] = self._time[latest_first]
+
+    def _of_others(self, kind: Integers) -> Integers:
+        """The copies at nodes other than the publisher."""
+        rows = np.flatnonzero((kind == DELIVERED) | (kind == DUPLICATE))
+        node, peer = self._node[rows], self._peer[rows]
+        own = node == self._publisher[self._message[rows]]
+        # Without a publication, what came from nobody or from the node itself is its own.
+        strange = ~self._known[rows]
+        own[strange] = (peer[strange] < 0) | (peer[strange] == node[strange])
+        others: Integers = rows[~own]
+        return others
+
+    def _lay_out(self) -> None:
+        """Find the cell of each copy, and of each cell the first copy."""
+        rows = self._copies
+        # A copy that is none of its message's publication is a message of its own.
+        self._group = self._message[rows] + np.where(self._known[rows], 0, self._messages)
+        cells = self._group * len(self._names) + self._node[rows]
+        groups = self._messages if self._known[rows].all() else 2 * self._messages
+        count = groups * len(self._names)
+        self._cell, self._find, size = _numbered(cells, count)
+        # The earliest delivery, or else any copy.
+        self._chosen = np.full(size, NOWHERE, np.int64)
+        self._chosen[self._cell] = np.arange(len(rows))
+        order = np.flatnonzero(self._is_delivery)
+        order = order[np.argsort(self._time[rows[order]], kind="stable")[::-1]]
+        self._chosen[self._cell[order]] = order
+        self._had_at = np.full(size, NEVER, np.int64)
+        self._had_at[self._cell[order]] = self._time[rows[order]]
+        self._seen_at = np.full(size, NEVER, np.int64)
+        np.minimum.at(self._seen_at, self._cell, self._time[rows])
+        self._copies_in = np.bincount(self._cell, minlength=size)
+
+    def table(self) -> pa.Table:
+        """What comes out."""
+        return pa.concat_tables([self._cells(), self._ways()])
+
+    # ---- cells
+
+    def _cells(self) -> pa.Table:
+        used = np.flatnonzero(self._chosen >= 0)
+        places = self._chosen[used]
+        rows = self._copies[places]
+        first = self._had_at[used] != NEVER
+        hops = self._hops(used, places, rows, first)
+        return pa.table(
+            [
+                np.full(len(used), COPY, np.int32),
+                self._rows["id"].take(pa.array(rows)),
+                self._rows["topic"].take(pa.array(rows)),
+                self._known[rows],
+                self._rows["node_key"].take(pa.array(rows)),
+                _only(self._rows["peer_key"].take(pa.array(rows)), first),
+                np.where(first, self._had_at[used], self._seen_at[used]),
+                pa.array(hops.astype(np.int32), mask=hops == 0),
+                first,
+                first & self._recovered(rows),
+                self._copies_in[used] - first,
+            ],
+            schema=_SCHEMA,
         )
 
-
-def spread(table: pa.Table, latest: int | None = None) -> pa.Table:
-    """The same for one table that holds whole messages."""
-    columns = {name: _numbers(table[name]) for name in table.column_names}
-    kind = columns.pop("kind")
-    rows = _Rows(**columns)
-    published = _first_of(rows[kind == PUBLISHED])
-    if not len(published):
-        return _ARROW.empty_table()
-    delivered = _of_others(rows[kind == DELIVERED], published)
-    repeated = _of_others(rows[kind == REPEATED], published)
-    if latest is not None:
-        apart = delivered.time - published.time[_find(published.message, delivered.message)]
-        delivered = delivered[np.abs(apart) <= latest]
-    grid = _Grid(published, delivered, repeated)
-    return grid.table(rows[kind == ASKED])
-
-
-class _Grid:
-    """Messages by nodes: each pair that has a copy is one number, and all lie in order."""
-
-    def __init__(self, published: _Rows, delivered: _Rows, repeated: _Rows) -> None:
-        self._published = published
-        names = (delivered.node, delivered.peer, repeated.node, published.node)
-        self._names = np.unique(np.concatenate(names))
-        order = np.lexsort((delivered.time, self._cell(delivered.message, delivered.node)))
-        delivered = delivered[order]
-        cells = self._cell(delivered.message, delivered.node)
-        new = np.ones(len(cells), np.bool_)
-        new[1:] = cells[1:] != cells[:-1]
-        self._first, self._cells = delivered[new], cells[new]
-        # A node that delivers a message again had forgotten it: a copy too many.
-        self._duplicates = np.bincount(np.cumsum(new) - 1, minlength=len(self._cells)) - 1
-        self._add(repeated)
-
-    def _cell(self, message: Integers, node: Integers) -> Integers:
-        place = _find(self._published.message, message)
-        code = _find(self._names, node)
-        cell = place * len(self._names) + code
-        return np.where((place < 0) | (code < 0), NOWHERE, cell)
-
-    def _add(self, repeated: _Rows) -> None:
-        cells = self._cell(repeated.message, repeated.node)
-        at = _find(self._cells, cells)
-        np.add.at(self._duplicates, at[at >= 0], repeated.value[at >= 0])
-        self._only_repeated = repeated[at < 0]
-
-    def _hops(self) -> Integers:
-        first, published = self._first, self._published
-        publisher = published.node[_find(published.message, first.message)]
-        parent = _find(self._cells, self._cell(first.message, first.peer))
-        hops = np.where(first.peer == publisher, 1, 0)
-        (open_rows,) = np.nonzero((hops == 0) & (parent >= 0))
+    def _hops(self, used: Integers, places: Integers, rows: Integers, first: Booleans) -> Integers:
+        peer = self._peer[rows]
+        parent = self._find(self._group[places] * len(self._names) + peer)
+        above = np.full(len(self._chosen), NOWHERE, np.int64)
+        above[used[first]] = np.arange(len(used))[first]
+        parent = np.where((peer >= 0) & (parent >= 0), above[parent], NOWHERE)
+        published_here = first & self._known[rows]
+        straight = peer == self._publisher[self._message[rows]]
+        hops = np.where(published_here & straight & (peer >= 0), 1, 0)
+        open_rows = np.flatnonzero(published_here & (hops == 0) & (parent >= 0))
         # Each step settles those whose peer is settled; what never is, has a gap in its chain.
         while len(open_rows):
-            above = hops[parent[open_rows]]
-            settled = above > 0
+            of_peer = hops[parent[open_rows]]
+            settled = of_peer > 0
             if not settled.any():
                 break
-            hops[open_rows[settled]] = above[settled] + 1
+            hops[open_rows[settled]] = of_peer[settled] + 1
             open_rows = open_rows[~settled]
         return hops
 
-    def _recovered(self, asked: _Rows) -> Booleans:
-        recovered = np.zeros(len(self._cells), np.bool_)
-        at = _find(self._cells, self._cell(asked.message, asked.node))
-        asked, at = asked[at >= 0], at[at >= 0]
-        brought = (self._first.peer[at] == asked.peer) & (self._first.time[at] >= asked.time)
-        recovered[at[brought]] = True
-        return recovered
+    def _recovered(self, rows: Integers) -> Booleans:
+        """Which of the first copies came from the peer that had been asked for them."""
+        if not len(self._asked):
+            return np.zeros(len(rows), np.bool_)
+        both = np.concatenate([self._asked, rows])
+        ids, _ = _coded(pa.chunked_array([self._rows["id"].take(pa.array(both)).combine_chunks()]))
+        width = len(self._names)
+        question = (ids * width + self._node[both]) * width + self._peer[both]
+        asked, answered = question[: len(self._asked)], question[len(self._asked) :]
+        codes, questions = _coded(pa.chunked_array([pa.array(asked)]))
+        asked_at = np.full(len(questions), NEVER, np.int64)
+        np.minimum.at(asked_at, codes, self._time[self._asked])
+        at = _looked_up(answered, questions)
+        return (at >= 0) & (asked_at[at] <= self._time[rows]) & (self._peer[rows] >= 0)
 
-    def table(self, asked: _Rows) -> pa.Table:
-        first, hops, rest = self._first, self._hops(), self._only_repeated
-        firsts = pa.table(
-            [
-                first.message,
-                first.node,
-                _with_nulls(first.peer),
-                first.time,
-                pa.array(hops.astype(np.int32), mask=hops == 0),
-                np.ones(len(first), np.bool_),
-                self._recovered(asked),
-                self._duplicates,
-                pa.array(first.value, mask=first.value < 0),
-            ],
-            schema=_ARROW,
+    # ---- ways
+
+    def _ways(self) -> pa.Table:
+        rows = self._copies
+        peer, message = self._peer[rows], self._message[rows]
+        at = self._find(self._group * len(self._names) + peer)
+        had_at = np.where(at >= 0, self._had_at[at], NEVER)
+        from_publisher = self._known[rows] & (peer == self._publisher[message])
+        had_at = np.where(from_publisher, self._published_at[message], had_at)
+        chosen = np.flatnonzero((peer >= 0) & (peer != self._node[rows]) & (had_at != NEVER))
+        took = self._time[rows[chosen]] - had_at[chosen]
+        pairs = self._node[rows[chosen]] * len(self._names) + peer[chosen]
+        codes, found = _coded(pa.chunked_array([pa.array(pairs)]))
+        least = np.full(len(found), NEVER, np.int64)
+        np.minimum.at(least, codes, took)
+        pair = found.to_numpy()
+        columns = {
+            "kind": np.full(len(pair), WAY, np.int32),
+            "node_key": self._names.take(pa.array(pair // len(self._names))),
+            "peer_key": self._names.take(pa.array(pair % len(self._names))),
+            "time": least,
+        }
+        return pa.table(
+            [columns.get(field.name, pa.nulls(len(pair), field.type)) for field in _SCHEMA],
+            schema=_SCHEMA,
         )
-        count = len(rest)
-        others = pa.table(
-            [
-                rest.message,
-                rest.node,
-                pa.nulls(count, pa.int64()),
-                pa.nulls(count, pa.int64()),
-                pa.nulls(count, pa.int32()),
-                np.zeros(count, np.bool_),
-                np.zeros(count, np.bool_),
-                rest.value,
-                pa.nulls(count, pa.int64()),
-            ],
-            schema=_ARROW,
-        )
-        return pa.concat_tables([firsts, others])
-
-
-def _of_others(rows: _Rows, published: _Rows) -> _Rows:
-    """Those of known messages at nodes other than the publisher."""
-    at = _find(published.message, rows.message)
-    return rows[(at >= 0) & (published.node[at] != rows.node)]
-
-
-def _first_of(published: _Rows) -> _Rows:
-    """One publication a message, in the order of messages: the first one counts."""
-    published = published[np.lexsort((published.time, published.message))]
-    _, places = np.unique(published.message, return_index=True)
-    return published[places]
-
-
-def _find(ordered: Integers, wanted: Integers) -> Integers:
-    """Where each of ``wanted`` is in ``ordered``, or :data:`NOWHERE`."""
-    if not len(ordered):
-        return np.full(len(wanted), NOWHERE, np.int64)
-    at = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
-    return np.where(ordered[at] == wanted, at, NOWHERE)
 
 
 def _numbers(column: pa.ChunkedArray) -> Integers:
-    """As numpy; what is null becomes -1, which no size and hardly any key is."""
-    numbers: Integers = column.combine_chunks().fill_null(NOWHERE).to_numpy().astype(np.int64)
+    numbers: Integers = column.combine_chunks().to_numpy(zero_copy_only=False)
     return numbers
 
 
-def _with_nulls(keys: Integers) -> pa.Array:
-    return pa.array(keys, mask=keys == NOWHERE)
+def _coded(column: pa.ChunkedArray) -> tuple[Integers, pa.Array]:
+    """A code for each value, NOWHERE for null; and the values in the order of their codes."""
+    encoded = column.combine_chunks().dictionary_encode()
+    codes: Integers = encoded.indices.fill_null(NOWHERE).to_numpy(zero_copy_only=False)
+    return codes.astype(np.int64), encoded.dictionary
+
+
+def _numbered(cells: Integers, count: int) -> tuple[Integers, Callable[[Integers], Integers], int]:
+    """Places for cells of a grid, how to find the place of a cell, and how many there are."""
+    if count <= SPARSE * len(cells):
+        return cells, lambda wanted: np.where(wanted < 0, NOWHERE, wanted), count
+    codes, found = _coded(pa.chunked_array([pa.array(cells)]))
+    return codes, lambda wanted: _looked_up(wanted, found), len(found)
+
+
+def _looked_up(wanted: Integers, values: pa.Array) -> Integers:
+    """Where each is among the values, or NOWHERE."""
+    found = pc.index_in(pa.array(wanted), value_set=values).fill_null(NOWHERE)
+    at: Integers = found.to_numpy(zero_copy_only=False).astype(np.int64)
+    return at
+
+
+def _only(column: pa.ChunkedArray, where: Booleans) -> pa.ChunkedArray:
+    return pc.if_else(pa.array(where), column, pa.nulls(1, column.type)[0])

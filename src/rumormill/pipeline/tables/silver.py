@@ -5,27 +5,45 @@
 
 A runner that writes the tables gives ``keep``: it is called with the name and the DataFrame of
 each table as soon as it is defined, in the order of need, and returns the DataFrame to go on with,
-read back from where it was written. So nothing is computed twice.
+read back from where it was written. So nothing is computed twice. A name with ``_`` in front is of
+something that is needed several times on the way, and no more when the tables are there; so is
+``history``.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from rumormill.pipeline.tables.columns import history as history_of
+from rumormill.pipeline.tables.copies import copies, strangers
 from rumormill.pipeline.tables.deliveries import deliveries
 from rumormill.pipeline.tables.mesh import mesh
 from rumormill.pipeline.tables.publications import publications, published
-from rumormill.pipeline.tables.skew import SAMPLED_MESSAGES, corrected, skew
+from rumormill.pipeline.tables.skew import corrected, skew
 from rumormill.pipeline.tables.subscriptions import subscriptions
-from rumormill.pipeline.tables.traffic import activity, counters, names, traffic
+from rumormill.pipeline.tables.traffic import (
+    activity,
+    all_named,
+    counters,
+    counts,
+    names,
+    traffic,
+)
 
 Keep = Callable[[str, DataFrame], DataFrame]
+
+PARTITIONS: Final = 8
+PARTITION_ROWS: Final = 600_000
+"""Copies that one Python worker gets at a time, as far as can be told beforehand..."""
+COPIES_EACH: Final = 5
+"""... from so many at each node."""
 
 
 def as_it_is(name: str, table: DataFrame) -> DataFrame:
@@ -94,38 +112,48 @@ def silver(
     given is read from ``trace``.
     """
     events = trace if window is None else window.around(trace)
-    rare = keep("history", history_of(trace)) if history is None else history
-    clocks = keep("skew", _skew(events, rare, window))
+    rare = keep("history", history_of(trace)) if history is None else keep("_rare", history)
+    near = rare if window is None else window.around(rare)
+    spread = keep("_copies", _copies(events, near, window))
+    known = _complete(names(rare), spread, events, keep)
+    clocks = keep("skew", skew(spread, known, rare))
     events, rare = corrected(events, clocks), corrected(rare, clocks)
-    counted = keep("counters", counters(events if window is None else window.within(events)))
-    known = counted if past is None else counted.unionByName(past)
-    members = keep("subscriptions", subscriptions(rare, activity(known)))
+    sums = keep("_counts", counts(events if window is None else window.within(events)))
+    known = _complete(known, sums, events, keep)
+    counted = keep("counters", counters(sums, known))
+    lately = counted if past is None else counted.unionByName(past)
+    members = keep("subscriptions", subscriptions(rare, activity(lately)))
     meshes = keep("mesh", mesh(rare, members))
     near = rare if window is None else window.around(rare)
     messages = publications(published(near), members)
-    if window is None:
-        messages = keep("publications", messages)
-        copies = deliveries(events, messages, members, names(counted))
-    else:
-        own = keep("publications", window.within(messages))
-        inside = (F.col("time") >= F.lit(window.since)) & (F.col("time") < F.lit(window.until))
-        messages = own.unionByName(messages.where(~inside))
-        everybody = names(counters(events))
-        copies = deliveries(events, messages, members, everybody, window.latest_us)
-        copies = window.within(copies.withColumn("at", F.coalesce("published_at", "time")), "at")
-        copies = copies.drop("at")
+    messages = keep("publications", messages if window is None else window.within(messages))
+    came = deliveries(spread, messages, strangers(events, spread), members, known, clocks)
+    if window is not None:
+        came = window.within(came.withColumn("at", F.coalesce("published_at", "time")), "at")
+        came = came.drop("at")
     return Silver(
-        publications=messages if window is None else own,
-        deliveries=keep("deliveries", copies),
+        publications=messages,
+        deliveries=keep("deliveries", came),
         mesh=meshes,
         subscriptions=members,
-        traffic=keep("traffic", traffic(counted)),
+        traffic=keep("traffic", traffic(sums, known)),
         counters=counted,
         skew=clocks,
     )
 
 
-def _skew(events: DataFrame, rare: DataFrame, window: Window | None) -> DataFrame:
-    near = rare if window is None else window.around(rare)
-    messages = near.where("event = 'published'").count()
-    return skew(events, rare, max(1, messages // SAMPLED_MESSAGES))
+def _copies(events: DataFrame, near: DataFrame, window: Window | None) -> DataFrame:
+    sent = published(near)
+    nodes = near.select("network", "node").distinct().count()
+    rows = sent.count() * nodes * COPIES_EACH
+    return copies(
+        events,
+        sent,
+        latest_us=None if window is None else window.latest_us,
+        partitions=max(PARTITIONS, math.ceil(rows / PARTITION_ROWS)),
+    )
+
+
+def _complete(known: DataFrame, numbers: DataFrame, events: DataFrame, keep: Keep) -> DataFrame:
+    """Names for all numbers. Mostly every node is in the history; else all events are read."""
+    return known if all_named(numbers, known) else keep("_names", names(events))

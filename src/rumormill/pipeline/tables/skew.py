@@ -20,14 +20,11 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from rumormill.pipeline.tables.columns import COPIES, is_other, message_key
+from rumormill.pipeline.tables.propagation import WAY
 from rumormill.pipeline.tables.schema import SILVER
-
-SAMPLED_MESSAGES: Final = 1000
-"""About so many messages are looked at: each link carries a part of them in both directions."""
 
 FINEST_US: Final = 100.0
 """Round trips below this weigh alike: what makes them differ is the tracing, not the link."""
@@ -59,28 +56,6 @@ class Clock:
     def applied(self) -> bool:
         """Whether it is off by more than could be mere delay."""
         return self.uncertainty_us is not None and abs(self.offset_us) > self.uncertainty_us
-
-
-def ways(trace: DataFrame, one_in: int = 1) -> DataFrame:
-    """The smallest difference of times for each pair of nodes, from one message in ``one_in``."""
-    rows = trace.where(F.col("event").isin("published", *COPIES)).withColumn(
-        "message", message_key()
-    )
-    if one_in > 1:
-        rows = rows.where(F.pmod("message", F.lit(one_in)) == 0)
-    had = (
-        rows.where(F.col("event").isin("published", "delivered"))
-        .groupBy("network", "message", F.col("node").alias("peer"))
-        .agg(F.min("time").alias("had_at"))
-    )
-    copies = rows.where(F.col("event").isin(*COPIES)).where(is_other("peer"))
-    took = F.unix_micros("time") - F.unix_micros("had_at")
-    return (
-        copies.select("network", "message", "node", "peer", "time")
-        .join(had, ["network", "message", "peer"])
-        .groupBy("network", "node", "peer")
-        .agg(F.min(took).alias("least_us"))
-    )
 
 
 def clocks(ways: Sequence[Way], nodes: Sequence[str]) -> dict[str, Clock]:
@@ -151,17 +126,18 @@ def _distances(start: str, links: _Links) -> dict[str, float]:
     return found
 
 
-def skew(trace: DataFrame, nodes: DataFrame, one_in: int = 1) -> DataFrame:
+def skew(copies: DataFrame, names: DataFrame, nodes: DataFrame) -> DataFrame:
     """The clocks of all nodes, one row each. Runs a query: the links are solved for at once.
 
-    ``nodes`` has ``network`` and ``node``; ``one_in``: see :func:`ways`.
+    ``copies``: see ``copies.py``; ``names``: those of its nodes; ``nodes``: of which to tell, with
+    ``network`` and ``node``.
     """
-    by_network: dict[str, list[Way]] = {}
     members: dict[str, list[str]] = {}
     for row in nodes.select("network", "node").distinct().collect():
         members.setdefault(row.network, []).append(row.node)
-    for row in ways(trace, one_in).collect():
-        by_network.setdefault(row.network, []).append(Way(row.peer, row.node, row.least_us))
+    found: dict[str, list[Way]] = {}
+    for row in _ways(copies, names).collect():
+        found.setdefault(row.network, []).append(Way(row.source, row.target, row.least_us))
     rows = [
         (
             network,
@@ -172,25 +148,42 @@ def skew(trace: DataFrame, nodes: DataFrame, one_in: int = 1) -> DataFrame:
             clock.estimated,
             clock.applied,
         )
-        for network, names in sorted(members.items())
-        for node, clock in sorted(clocks(by_network.get(network, []), names).items())
+        for network, known in sorted(members.items())
+        for node, clock in sorted(clocks(found.get(network, []), known).items())
     ]
-    return _session(trace).createDataFrame(rows, SILVER["skew"])
+    return copies.sparkSession.createDataFrame(rows, SILVER["skew"])
 
 
-def corrected(trace: DataFrame, skew: DataFrame) -> DataFrame:
-    """The trace as if all nodes had one clock. Runs a small query: mostly there is no need."""
+def _ways(copies: DataFrame, names: DataFrame) -> DataFrame:
+    least = (
+        copies.where(F.col("kind") == WAY)
+        .groupBy("node_key", "peer_key")
+        .agg(F.min("time").alias("least_us"))
+    )
+    targets = names.select("network", F.col("name").alias("target"), F.col("key").alias("node_key"))
+    sources = names.select(F.col("name").alias("source"), F.col("key").alias("peer_key"))
+    return least.join(F.broadcast(targets), "node_key").join(F.broadcast(sources), "peer_key")
+
+
+def offsets(skew: DataFrame) -> DataFrame | None:
+    """By how many microseconds clocks are ``ahead`` that are to be corrected; None if none is.
+
+    Runs a small query.
+    """
     wrong = [
         (row.network, row.node, round(row.offset_ms * 1000))
         for row in skew.where("applied").select("network", "node", "offset_ms").collect()
     ]
     if not wrong:
+        return None
+    return skew.sparkSession.createDataFrame(wrong, "network string, node string, ahead long")
+
+
+def corrected(trace: DataFrame, skew: DataFrame) -> DataFrame:
+    """The trace as if all nodes had one clock."""
+    wrong = offsets(skew)
+    if wrong is None:
         return trace
-    offsets = _session(trace).createDataFrame(wrong, "network string, node string, ahead long")
     time = F.timestamp_micros(F.unix_micros("time") - F.coalesce("ahead", F.lit(0)))
-    joined = trace.join(F.broadcast(offsets), ["network", "node"], "left")
+    joined = trace.join(F.broadcast(wrong), ["network", "node"], "left")
     return joined.withColumn("time", time).drop("ahead")
-
-
-def _session(table: DataFrame) -> SparkSession:
-    return table.sparkSession

@@ -2,87 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from rumormill.pipeline.tables.columns import in_order, share
-from rumormill.pipeline.tables.percentiles import BIN_US, histogram, percentiles
+from rumormill.pipeline.tables.percentiles import (
+    cumulated,
+    histogram,
+    percentiles,
+    upper_end,
+)
 from rumormill.pipeline.tables.schema import GOLD
 
 TOPIC: Final = ("network", "topic")
 TOPIC_MINUTE: Final = ("network", "topic", "minute")
+HOP: Final = ("network", "topic", "hop")
 
 LATENCIES: Final = {"latency_p50": 0.5, "latency_p90": 0.9, "latency_p99": 0.99, "latency_max": 1.0}
 CURVE_POINTS: Final = 200
 
 
-def topics(publications: DataFrame, deliveries: DataFrame, traffic: DataFrame) -> DataFrame:
-    """One row a topic."""
-    found = _figures(publications, deliveries, traffic, TOPIC)
-    return in_order(found, GOLD["topics"])
-
-
-def topic_minutes(publications: DataFrame, deliveries: DataFrame, traffic: DataFrame) -> DataFrame:
-    """One row for each topic and minute of publication."""
-    found = _figures(publications, deliveries, traffic, TOPIC_MINUTE)
-    return in_order(found, GOLD["topic_minutes"])
-
-
-def _figures(
-    publications: DataFrame, deliveries: DataFrame, traffic: DataFrame, keys: Sequence[str]
-) -> DataFrame:
-    published = publications.groupBy(*keys).agg(
-        F.count(F.lit(1)).alias("published"), F.sum("expected").alias("expected")
-    )
-    first = F.col("first")
-    delivered = deliveries.groupBy(*keys).agg(
+def sums(deliveries: DataFrame) -> DataFrame:
+    """What can be added up, by topic, minute and hop: all that most figures need of deliveries."""
+    first, known = F.col("first"), F.col("published_at").isNotNull()
+    copies = F.col("duplicates") + first.cast("long")
+    return deliveries.groupBy(*TOPIC_MINUTE, "hop").agg(
         F.count_if(first).alias("delivered"),
         F.count_if(first & ~F.col("expected")).alias("unexpected"),
         F.sum("duplicates").alias("duplicates"),
-        F.avg("hop").alias("hops_mean"),
-        F.max("hop").alias("hops_max"),
-        F.sum(_copies() * F.col("size")).alias("payload"),
+        F.sum(copies * F.col("size")).alias("payload"),
         F.count_if(first & F.col("recovered")).alias("recoveries"),
-    )
-    both = published.join(delivered, list(keys), "full").fillna(
-        0, ["published", "expected", "delivered", "unexpected", "duplicates", "recoveries"]
-    )
-    ranks = _latencies(deliveries, keys)
-    same = [F.col(f"figures.{key}").eqNullSafe(F.col(f"ranks.{key}")) for key in keys]
-    joined = both.alias("figures").join(ranks.alias("ranks"), same, "left")
-    overhead = _overhead(deliveries, traffic)
-    found = joined.select("figures.*", *[F.col(f"ranks.{name}") for name in LATENCIES])
-    return found.join(F.broadcast(overhead), "network", "left").select(
-        "*",
-        share(F.col("delivered") - F.col("unexpected"), F.col("expected")).alias("ratio"),
-        share(F.col("duplicates"), F.col("delivered")).alias("duplicates_per_delivery"),
-        share(F.col("payload") * F.coalesce("overhead", F.lit(1.0)), F.col("delivered")).alias(
-            "bytes_per_delivery"
-        ),
+        F.count_if(first & (F.col("latency_ms") < 0)).alias("negative"),
+        F.count_if(first & ~known).alias("unpublished"),
     )
 
 
-def _copies() -> Column:
-    return F.col("duplicates") + F.col("first").cast("long")
-
-
-def _latencies(deliveries: DataFrame, keys: Sequence[str]) -> DataFrame:
-    ranks = percentiles(_with_micros(deliveries), keys, "latency_us", LATENCIES)
-    return ranks.select(*keys, *[(F.col(name) / 1000).alias(name) for name in LATENCIES])
+def latencies(deliveries: DataFrame) -> DataFrame:
+    """How many deliveries took how long, roughly, by topic, minute and hop."""
+    return histogram(_with_micros(deliveries), (*TOPIC_MINUTE, "hop"), "latency_us")
 
 
 def _with_micros(deliveries: DataFrame) -> DataFrame:
-    return deliveries.where("first").withColumn(
-        "latency_us", F.round(F.col("latency_ms") * 1000).cast("long")
+    micros = F.round(F.col("latency_ms") * 1000).cast("long")
+    return deliveries.where("first").withColumn("latency_us", micros)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the figures of topics are made from."""
+
+    publications: DataFrame
+    deliveries: DataFrame
+    traffic: DataFrame
+    sums: DataFrame
+    latencies: DataFrame
+    """See the functions of these names."""
+
+
+def topics(measured: Measured) -> DataFrame:
+    """One row a topic."""
+    return in_order(_figures(measured, TOPIC), GOLD["topics"])
+
+
+def topic_minutes(measured: Measured) -> DataFrame:
+    """One row for each topic and minute of publication."""
+    return in_order(_figures(measured, TOPIC_MINUTE), GOLD["topic_minutes"])
+
+
+def _figures(measured: Measured, keys: Sequence[str]) -> DataFrame:
+    published = measured.publications.groupBy(*keys).agg(
+        F.count("*").alias("published"), F.sum("expected").alias("expected")
+    )
+    names = ("delivered", "unexpected", "duplicates", "payload", "recoveries")
+    hops = F.sum(F.when(F.col("hop").isNotNull(), F.col("delivered")))
+    delivered = measured.sums.groupBy(*keys).agg(
+        *[F.sum(name).alias(name) for name in names],
+        share(F.sum(F.col("hop") * F.col("delivered")), hops).alias("hops_mean"),
+        F.max("hop").alias("hops_max"),
+    )
+    counts = ["published", "expected", "delivered", "unexpected", "duplicates", "recoveries"]
+    both = published.join(delivered, list(keys), "full").fillna(0, counts)
+    bytes_sent = F.col("payload") * F.coalesce("overhead", F.lit(1.0))
+    return (
+        both.join(_ranks(measured, keys, LATENCIES), list(keys), "left")
+        .join(F.broadcast(_overhead(measured.sums, measured.traffic)), "network", "left")
+        .select(
+            "*",
+            share(F.col("delivered") - F.col("unexpected"), F.col("expected")).alias("ratio"),
+            share(F.col("duplicates"), F.col("delivered")).alias("duplicates_per_delivery"),
+            share(bytes_sent, F.col("delivered")).alias("bytes_per_delivery"),
+        )
     )
 
 
-def _overhead(deliveries: DataFrame, traffic: DataFrame) -> DataFrame:
+def _ranks(measured: Measured, keys: Sequence[str], wanted: Mapping[str, float]) -> DataFrame:
+    """Percentiles of latency, in milliseconds."""
+    rows = _with_micros(measured.deliveries)
+    ranks = percentiles(rows, measured.latencies, keys, "latency_us", wanted)
+    return ranks.select(*keys, *[(F.col(name) / 1000).alias(name) for name in wanted])
+
+
+def _overhead(sums: DataFrame, traffic: DataFrame) -> DataFrame:
     """Bytes sent for each byte of payload; 1 where not all packets were traced, or none."""
-    payload = deliveries.groupBy("network").agg(F.sum(_copies() * F.col("size")).alias("all"))
+    payload = sums.groupBy("network").agg(F.sum("payload").alias("all"))
     sent = traffic.groupBy("network").agg(F.sum("sent_bytes").alias("sent"))
     factor = share(F.col("sent"), F.col("all"))
     return payload.join(sent, "network").select(
@@ -90,27 +116,25 @@ def _overhead(deliveries: DataFrame, traffic: DataFrame) -> DataFrame:
     )
 
 
-def hops(deliveries: DataFrame) -> DataFrame:
+def hops(measured: Measured) -> DataFrame:
     """How many first copies came over how many hops, and how long that took."""
-    keys = (*TOPIC, "hop")
-    known = _with_micros(deliveries).where("hop is not null")
-    counted = known.groupBy(*keys).agg(F.count(F.lit(1)).alias("deliveries"))
-    medians = percentiles(known, keys, "latency_us", {"median": 0.5})
-    found = counted.join(medians, list(keys), "left").withColumn(
-        "latency_p50", F.col("median") / 1000
-    )
+    known = measured.sums.where("hop is not null")
+    counted = known.groupBy(*HOP).agg(F.sum("delivered").alias("deliveries"))
+    found = counted.join(_ranks(measured, HOP, {"latency_p50": 0.5}), list(HOP), "left")
     return in_order(found, GOLD["hops"])
 
 
-def latency_cdf(deliveries: DataFrame) -> DataFrame:
-    """Which share of the deliveries took at most so long: at most 200 points a topic."""
-    bins = histogram(_with_micros(deliveries), TOPIC, "latency_us")
+def latency_cdf(latencies: DataFrame) -> DataFrame:
+    """Which share of the deliveries took at most so long: at most 201 points a topic."""
     up_to = share(F.col("before") + F.col("count"), F.col("total"))
     order = Window.partitionBy(*TOPIC).orderBy("bin")
-    step = F.floor(F.col("share") * CURVE_POINTS)
-    points = bins.withColumn("share", up_to).withColumn("step", step)
-    new = F.lag("step").over(order).isNull() | (F.lag("step").over(order) < F.col("step"))
-    found = points.withColumn("new", new).where("new")
-    # Everything in a bin is below its upper end.
-    latency = ((F.col("bin") + 1) * BIN_US / 1000).alias("latency_ms")
-    return in_order(found.select(*TOPIC, latency, "share"), GOLD["latency_cdf"])
+    before = F.lag("step").over(order)
+    found = (
+        cumulated(latencies, TOPIC)
+        .withColumn("share", up_to)
+        .withColumn("step", F.floor(F.col("share") * CURVE_POINTS))
+        .withColumn("new", before.isNull() | (before < F.col("step")))
+        .where("new")
+        .withColumn("latency_ms", upper_end(F.col("bin")) / 1000)
+    )
+    return in_order(found, GOLD["latency_cdf"])

@@ -1,7 +1,7 @@
 """What went over each link in each minute: packets, control messages, copies, rejections.
 
-``counters`` is the one look at every event of a trace; ``traffic`` and the gold tables of peers,
-links and events are made from it.
+``counts`` is the one look at every event of a trace; ``counters``, ``traffic`` and the gold tables
+of peers, links and events are made from it.
 """
 
 from __future__ import annotations
@@ -11,46 +11,92 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from rumormill.pipeline.tables.columns import in_order, minute_of
+from rumormill.pipeline.tables.columns import in_order, minute_of, node_key
 from rumormill.pipeline.tables.schema import SILVER
 
 CONTROL: Final = ("messages", "ihave", "iwant", "graft", "prune")
 """What a packet may hold, as its event's ``fields`` count it."""
 
-_LINK: Final = ("network", "node", "peer", "minute")
 
+def counts(trace: DataFrame) -> DataFrame:
+    """How often each kind of event happened on each link in each minute; batch or stream.
 
-def counters(trace: DataFrame) -> DataFrame:
-    """How often each kind of event happened on each link in each minute; batch or stream."""
-    fields = F.when(
-        F.col("event") == "packet_sent",
-        F.from_json("fields", ", ".join(f"{name} long" for name in CONTROL)),
-    )
+    Nodes are numbers here (``node_key``, ``peer_key``): names are long, and rows many.
+    """
+    sent = F.col("event") == "packet_sent"
     rows = trace.select(
-        "network",
-        "node",
-        "peer",
+        node_key("node").alias("node_key"),
+        node_key("peer").alias("peer_key"),
         minute_of(F.col("time")).alias("minute"),
         "event",
         "time",
         F.col("size").alias("bytes"),
         F.when(F.col("event") == "dropped", F.coalesce("count", F.lit(1))).alias("lost"),
-        fields.alias("fields"),
+        F.when(sent, F.col("fields")).alias("fields"),
     )
-    found = rows.groupBy(*_LINK, "event").agg(
-        F.count(F.lit(1)).alias("count"),
-        F.sum("bytes").alias("bytes"),
-        F.sum("lost").alias("lost"),
-        *[F.sum(f"fields.{name}").alias(name) for name in CONTROL],
-        F.min("time").alias("first_at"),
-        F.max("time").alias("last_at"),
+    return (
+        _with_contents(rows)
+        .groupBy("node_key", "peer_key", "minute", "event")
+        .agg(
+            F.count("*").alias("count"),
+            F.sum("bytes").alias("bytes"),
+            F.sum("lost").alias("lost"),
+            *[F.sum(name).alias(name) for name in CONTROL],
+            F.min("time").alias("first_at"),
+            F.max("time").alias("last_at"),
+        )
     )
-    return in_order(found, SILVER["counters"])
 
 
-def traffic(counters: DataFrame) -> DataFrame:
+def _with_contents(rows: DataFrame) -> DataFrame:
+    """What the packets hold: the same few descriptions over and over, so each is read once.
+
+    A stream cannot be joined with itself, and reads each of them.
+    """
+    contents = F.from_json("fields", ", ".join(f"{name} long" for name in CONTROL))
+    if rows.isStreaming:
+        return rows.withColumn("held", contents).select("*", "held.*")
+    known = (
+        rows.where("fields is not null")
+        .select("fields")
+        .distinct()
+        .select(F.xxhash64("fields").alias("fields_key"), contents.alias("held"))
+        .select("fields_key", "held.*")
+    )
+    key = F.when(F.col("fields").isNotNull(), F.xxhash64("fields"))
+    return rows.withColumn("fields_key", key).join(F.broadcast(known), "fields_key", "left")
+
+
+def names(table: DataFrame) -> DataFrame:
+    """Every node that is named in a trace (or in its history), with its number."""
+    nodes = table.select("network", F.col("node").alias("name"))
+    peers = table.select("network", F.col("peer").alias("name")).where("name is not null")
+    return nodes.union(peers).distinct().withColumn("key", node_key("name"))
+
+
+def all_named(numbers: DataFrame, names: DataFrame) -> bool:
+    """Whether every ``node_key`` and ``peer_key`` has a name. Runs a small query."""
+    keys = numbers.select(F.col("node_key").alias("key")).union(numbers.select("peer_key"))
+    keys = keys.distinct()
+    strange = keys.where("key is not null").join(F.broadcast(names), "key", "left_anti")
+    return strange.isEmpty()
+
+
+def counters(counts: DataFrame, names: DataFrame) -> DataFrame:
+    """The same with names."""
+    return in_order(_named(counts, names), SILVER["counters"])
+
+
+def _named(numbers: DataFrame, names: DataFrame) -> DataFrame:
+    nodes = names.select("network", F.col("name").alias("node"), F.col("key").alias("node_key"))
+    peers = names.select(F.col("name").alias("peer"), F.col("key").alias("peer_key"))
+    found = numbers.join(F.broadcast(nodes), "node_key")
+    return found.join(F.broadcast(peers), "peer_key", "left")
+
+
+def traffic(counts: DataFrame, names: DataFrame) -> DataFrame:
     """One row for each link and minute."""
-    found = counters.groupBy(*_LINK).agg(
+    found = counts.groupBy("node_key", "peer_key", "minute").agg(
         _of("packet_sent", "count").alias("sent_packets"),
         _of("packet_sent", "bytes").alias("sent_bytes"),
         _of("packet_received", "count").alias("received_packets"),
@@ -63,7 +109,7 @@ def traffic(counters: DataFrame) -> DataFrame:
         _of("rejected", "count").alias("rejected"),
         _of("ignored", "count").alias("ignored"),
     )
-    return in_order(found, SILVER["traffic"])
+    return in_order(_named(found, names), SILVER["traffic"])
 
 
 def _of(event: str, column: str) -> Column:
@@ -80,10 +126,3 @@ def activity(counters: DataFrame) -> DataFrame:
     return counters.groupBy("network", "node", "minute").agg(
         F.min("first_at").alias("first_at"), F.max("last_at").alias("last_at")
     )
-
-
-def names(counters: DataFrame) -> DataFrame:
-    """Every node that is named in a trace, with the number that stands for it in joins."""
-    nodes = counters.select(F.col("node").alias("name"))
-    peers = counters.select(F.col("peer").alias("name")).where("name is not null")
-    return nodes.union(peers).distinct().select("name", F.xxhash64("name").alias("key"))
