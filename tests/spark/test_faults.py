@@ -17,6 +17,10 @@ from many_records import differences, read_spool, write_messages
 from pipeline_process import PipelineProcess
 from pyspark.sql import DataFrame, SparkSession
 
+from rumormill.capture.schema import MESSAGES
+from rumormill.pipeline.parameters import RunParameters
+from rumormill.pipeline.runner import Runner
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 ROWS = 1_000_000
@@ -113,6 +117,37 @@ def test_kill_9_of_the_driver(
         assert differences(records, tables / "bronze/messages")[1] == 0
     with run_once(spool, tables) as run:
         assert run.end() == 0, run.errors
+    check_tables(spark, spool, records, tables)
+
+
+# ---- a compaction
+
+
+def being_merged(tables: Path) -> bool:
+    """The compacted files are half written."""
+    return any((tables / "_staging").glob("*/bronze/messages/*/_temporary/0/*"))
+
+
+def test_kill_9_of_a_compaction(spark: SparkSession, tmp_path: Path) -> None:
+    spool, tables = tmp_path / "spool", tmp_path / "tables"
+    write_messages(spool, 300_000)
+    records = read_spool(spool)
+    parameters = RunParameters(
+        spools=(str(spool),), tables=tables, once=True, kinds=(MESSAGES,), rows_per_batch=20_000
+    )
+    Runner(spark, parameters).run()
+    files = len(list((tables / "bronze/messages").rglob("*.parquet")))
+    with PipelineProcess("compact", "--tables", tables) as run:
+        await_moment(run, being_merged, tables)
+        run.kill_python()
+    assert len(list((tables / "bronze/messages").rglob("*.parquet"))) == files
+    check_tables(spark, spool, records, tables)
+    with PipelineProcess("compact", "--tables", tables) as run:
+        assert run.end() == 0, run.errors
+        assert [(each["table"], each["files_after"]) for each in run.named("compacted")] == [
+            ("bronze/messages", 1)
+        ]
+    assert [each.name for each in sorted(batches(tables))] == ["batch_id=13", "batch_id=14"]
     check_tables(spark, spool, records, tables)
 
 

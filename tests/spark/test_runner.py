@@ -82,6 +82,26 @@ def test_a_stream_goes_on_reading_until_it_is_stopped(spark: SparkSession, tmp_p
     assert not spark.streams.active
 
 
+@pytest.mark.timeout(600)
+def test_a_refinement_under_way_ends_when_it_is_stopped(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spool, tables = make_spool(tmp_path / "spool"), tmp_path / "tables"
+    spool.events(["published", "delivered"] * 10)
+    runner: Runner
+
+    def tell(event: str, fields: dict[str, object]) -> None:
+        if event == "stage":
+            runner.stop()
+
+    parameters = RunParameters(spools=(str(spool.folder),), tables=tables, once=True)
+    runner = Runner(spark, parameters, tell)
+    runner.run()
+    assert (tables / "bronze/trace").exists()
+    assert not (tables / "silver").exists()
+    assert not list((tables / "_staging").iterdir())
+
+
 def test_a_spoilt_segment_is_named_and_skipped_only_if_asked_to(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -96,9 +116,12 @@ def test_a_spoilt_segment_is_named_and_skipped_only_if_asked_to(
         run(spark, spool, tables)
     assert "\n" not in str(caught.value)
     assert not (tables / "bronze/messages").exists()
-    run(spark, spool, tables, fail_on_data_loss=False)
+    heard = run(spark, spool, tables, fail_on_data_loss=False)
     lacking, surplus = differences(records, tables / "bronze/messages")
     assert surplus == 0
+    assert [(each["kind"], each["offsets"]) for each in heard.named("skipped")] == [
+        (MESSAGES, lacking)
+    ]
     assert 0 < lacking <= 400 // len(spool.segments()) * 2
 
 

@@ -15,6 +15,7 @@ import typer
 
 from rumormill.cli.options import Json
 from rumormill.cli.output import warn
+from rumormill.cli.sentences import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from rumormill.pipeline.parameters import RunParameters
@@ -243,6 +244,8 @@ def with_spark(
     failures: list[BaseException] = []
 
     def on_signal(number: int, frame: object) -> None:
+        if stopped.is_set():  # a second time: at once; the tables stand that
+            os._exit(EXIT_INTERRUPTED)
         stopped.set()
 
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -301,11 +304,15 @@ def tell_people(event: str, fields: dict[str, object]) -> None:
     match event:
         case "restarting":
             warn(f"{fields['reason']}; reading {fields['kind']} again in {fields['seconds']:g} s.")
+        case "skipped":
+            warn(f"{fields['kind']}: {fields['offsets']} offsets brought no record (--skip-lost).")
         case "compacted":
             warn(
                 f"{fields['table']}: {fields['files_before']} files became "
                 f"{fields['files_after']}, {fields['rows']} rows."
             )
+        case "empty":
+            warn("no trace event was captured so far, so there is neither silver nor gold.")
         case "refined":
             late = f", {fields['late']} events came late" if fields["late"] else ""
             warn(f"silver and gold are made; closed up to {fields['sealed_until']}{late}.")

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from rumormill.capture.log import Log, SpoolError, UnreadableError, read_what_is_left
 from rumormill.capture.open import open_log
 from rumormill.capture.remote import RemoteLog
+from rumormill.pipeline.arrays import number_array, repeated_array, text_array
 from rumormill.pipeline.columns import LOG_APPEND_TIME
 from rumormill.pipeline.positions import EVERY_TOPIC
 from rumormill.pipeline.ranges import Range
@@ -66,10 +67,10 @@ def read_range(plan: ReadPlan, wanted: Range) -> Iterator[pa.RecordBatch]:
     add = _Adder(plan.schema, wanted)
     select = _Selection(plan.topics, plan.pattern, wanted.floors, wanted.ceilings)
     for offset, batch in batches:
-        offsets = np.arange(offset, offset + batch.num_rows, dtype=np.int64)
+        offsets = number_array(np.arange(offset, offset + batch.num_rows, dtype=np.int64))
         mask = select.mask(batch, offsets)
         if mask is not None:
-            batch, offsets = batch.filter(mask), offsets[np.asarray(mask)]
+            batch, offsets = batch.filter(mask), offsets.filter(mask)
         if batch.num_rows:
             yield add.columns(batch, offsets)
 
@@ -110,19 +111,19 @@ class _Adder:
 
     def __init__(self, schema: pa.Schema, wanted: Range) -> None:
         self._schema = schema
-        self._constants: Mapping[str, pa.Array | pa.Scalar] = {
-            "partition": pa.scalar(wanted.partition, pa.int32()),
-            "timestampType": pa.scalar(LOG_APPEND_TIME, pa.int32()),
-            "spool": pa.scalar(wanted.spool, pa.string()),
+        self._constants: Mapping[str, int | str] = {
+            "partition": wanted.partition,
+            "timestampType": LOG_APPEND_TIME,
+            "spool": wanted.spool,
         }
         self._repeated: dict[str, pa.Array] = {}
 
-    def columns(self, batch: pa.RecordBatch, offsets: np.ndarray) -> pa.RecordBatch:
+    def columns(self, batch: pa.RecordBatch, offsets: pa.Array) -> pa.RecordBatch:
         """The batch with all columns of the schema, and no others."""
         arrays = []
         for name in self._schema.names:
             if name == "offset":
-                arrays.append(pa.array(offsets))
+                arrays.append(offsets)
             elif name in self._constants:
                 arrays.append(self._repeat(name, batch.num_rows))
             else:
@@ -133,7 +134,7 @@ class _Adder:
         """The first ``rows`` of an array that is made once and grows to the largest batch."""
         array = self._repeated.get(name)
         if array is None or len(array) < rows:
-            array = self._repeated[name] = pa.repeat(self._constants[name], rows)
+            array = self._repeated[name] = repeated_array(self._constants[name], rows)
         return array.slice(0, rows)
 
 
@@ -147,12 +148,12 @@ class _Selection:
         floors: Mapping[str, int],
         ceilings: Mapping[str, int],
     ) -> None:
-        self._topics = None if topics is None else pa.array(topics, pa.string())
+        self._topics = None if topics is None else text_array(topics)
         self._pattern = pattern
         self._floors = floors
         self._ceilings = ceilings
 
-    def mask(self, batch: pa.RecordBatch, offsets: np.ndarray) -> pa.Array | None:
+    def mask(self, batch: pa.RecordBatch, offsets: pa.Array) -> pa.Array | None:
         """True for each row that is wanted; None if all are."""
         masks = []
         topic = batch.column("topic")

@@ -161,6 +161,8 @@ class Refiner:
         def keep(name: str, table: DataFrame) -> DataFrame:
             place = f"{SILVER}/{name}"
             self._stage(place)
+            if name.startswith("_"):  # on the way to others, and no table of its own
+                return staging.scratch(name, table)
             if name == "history":
                 kept = staging.scratch(name, table)
                 rare = kept.where("event != 'published'")
@@ -189,6 +191,8 @@ class Refiner:
             def keep(name: str, table: DataFrame) -> DataFrame:
                 place = f"{GOLD}/{name}"
                 self._stage(place)
+                if name.startswith("_"):  # as above
+                    return staging.scratch(name, table)
                 if name == "problems":
                     table = table.unionByName(self._late_problems())
                 if name in OTHERS_NEED:

@@ -23,6 +23,7 @@ from pyspark.sql import SparkSession
 
 from rumormill.capture.schema import TRACE
 from rumormill.pipeline.compaction import compact, find_jobs
+from rumormill.pipeline.failures import PipelineError
 from rumormill.pipeline.lake import Lake
 from rumormill.pipeline.parameters import RunParameters
 from rumormill.pipeline.refine import Refiner
@@ -70,7 +71,7 @@ class Runner:
                 self._lake,
                 delay=parameters.delay,
                 margin=parameters.margin,
-                stage=lambda table: self._tell("stage", {"stage": table}),
+                stage=self._begin_table,
             )
             streams = [
                 BronzeStream(self._spark, self._lake, kind, parameters, self._tell)
@@ -80,11 +81,16 @@ class Runner:
             try:
                 self._work(streams, refiner)
             except Exception:
-                if not self._stopping.is_set():  # else it is a job that was cancelled
+                if not self._stopping.is_set():  # else it is what was cancelled
                     raise
             finally:
                 for stream in streams:
                     stream.stop()
+
+    def _begin_table(self, table: str) -> None:
+        if self._stopping.is_set():
+            raise PipelineError(f"stopped before {table} was made")
+        self._tell("stage", {"stage": table})
 
     def _work(self, streams: Sequence[BronzeStream], refiner: Refiner) -> None:
         while not self._stopping.is_set():
@@ -98,9 +104,11 @@ class Runner:
             self._stopping.wait(GLANCE)
 
     def _refine_everything(self, refiner: Refiner) -> None:
-        if refiner.everything():
-            refiner.make_gold()
-            self._tell("refined", _until(refiner))
+        if not refiner.everything():
+            self._tell("empty", {})
+            return
+        refiner.make_gold()
+        self._tell("refined", _until(refiner))
 
     def _refine_what_is_over(self, refiner: Refiner) -> None:
         if TRACE in self._parameters.kinds and self._silver_turn.is_due():

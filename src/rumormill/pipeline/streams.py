@@ -19,6 +19,7 @@ from rumormill.capture.schema import MESSAGES
 from rumormill.pipeline.bronze import BronzeWriter
 from rumormill.pipeline.failures import PipelineError, java_has_ended, may_pass, sentence_of
 from rumormill.pipeline.lake import Lake
+from rumormill.pipeline.offsets import StreamPlace, read_place
 from rumormill.pipeline.parameters import RunParameters
 
 PAUSES: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
@@ -94,6 +95,27 @@ class BronzeStream:
     def _published(self, kind: str, batch: int, rows: int) -> None:
         self._failures = 0
         self._tell("batch", {"kind": kind, "batch": batch, "rows": rows})
+        if not self._parameters.fail_on_data_loss:
+            skipped = self._planned(batch) - rows
+            if skipped > 0:
+                self._tell("skipped", {"kind": kind, "batch": batch, "offsets": skipped})
+
+    def _planned(self, batch: int) -> int:
+        """How many offsets a batch was about, those that were gone before it began included."""
+        place, before = self._place(batch), self._place(batch - 1)
+        if place is None:
+            return 0
+        gone = place.lost - (0 if before is None else before.lost)
+        return gone + sum(each.end - each.begin for each in place.spools.values())
+
+    def _place(self, batch: int) -> StreamPlace | None:
+        """What Spark wrote down before it began with a batch."""
+        file = self._lake.checkpoint(self._kind) / "offsets" / str(batch)
+        try:
+            lines = file.read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return None
+        return read_place(json.loads(lines[-1]), self._kind)
 
     def _start(self) -> StreamingQuery:
         parameters = self._parameters
