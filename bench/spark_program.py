@@ -5,7 +5,7 @@
 The first line describes the session, each further one something to do; each is answered by a line.
 Everything ends with stdin. :mod:`bench.spark_process` is the other end.
 
-A reader is ``{"format": ..., "options": {...}}``; ``parquet`` also takes ``path``. The sink is
+A reader is ``{"format": ..., "options": {...}, "schema": ...}``. The sink is
 ``noop``, which asks for every row and does nothing with it; for latency, ``foreachBatch``.
 """
 
@@ -128,6 +128,8 @@ class Program:
         if reader["format"] == "parquet" and streaming:
             # A stream of files must be told what is in them.
             source = source.schema(self._frame(reader).schema)
+        elif reader.get("schema"):
+            source = source.schema(reader["schema"])
         return source.format(reader["format"]).options(**reader["options"]).load()
 
     def _checkpoint(self) -> str:

@@ -20,6 +20,7 @@ from rumormill.pipeline.java import java_home
 
 LABELS = {
     "spool": "rumormill, a folder",
+    "columns": "rumormill, Kafka's columns",
     "node": "rumormill, a node over HTTP",
     "parquet": "Parquet, built into Spark",
     "kafka": "Kafka, Spark's own source",
@@ -41,10 +42,17 @@ class Entrant:
     missing: str = ""
 
 
-def spool_reader(folder: Path) -> Row:
-    """A spool in a folder."""
+KAFKA_COLUMNS = (
+    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp,"
+    " timestampType int"
+)
+"""The columns that Kafka's source has."""
+
+
+def spool_reader(folder: Path, schema: str | None = None) -> Row:
+    """A spool in a folder; all columns, or some."""
     options = {"spool": str(folder), "subscribe": TOPIC, "startingOffsets": "earliest"}
-    return {"format": "rumormill", "options": options}
+    return {"format": "rumormill", "options": options, "schema": schema}
 
 
 def node_reader(address: str) -> Row:

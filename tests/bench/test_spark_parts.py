@@ -50,8 +50,9 @@ def test_the_best_of_the_warm_queries_counts_and_the_first_stands_apart() -> Non
 
 def test_a_source_is_held_against_kafka_of_the_same_run() -> None:
     part = source_part(Entrant("kafka"))
-    rate, cost = source_goals(part)
+    rate, cost, total = source_goals(part)
     assert (rate.verdict, cost.verdict) == ("reached, 33.3% above", "reached, 25.0% below")
+    assert (total.figure.values["best"], total.limit.values["best"]) == (4.0, 5.0)
     (table,) = source_tables(part)
     assert [line[4] for line in table.lines] == ["2.00", "1.00"]
 
