@@ -25,6 +25,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from bench import spark_refining as refining
 from bench.process_tree import cpu_seconds
 from bench.rows import STAMP_SIZE, stamp_of
 from rumormill.pipeline.java import set_java_home
@@ -89,6 +90,8 @@ class Program:
             "listen": self.listen,
             "settled": self.settled,
             "report": self.report,
+            "refine": self.refine,
+            "per_message": self.per_message,
         }
         return actions[job["do"]](job)
 
@@ -122,6 +125,18 @@ class Program:
             .collect()
         )
         return {"rows": found[0], "bytes": found[1], "distinct": found[2]}
+
+    def refine(self, job: Row) -> Row:
+        """From bronze to gold."""
+        meter = Meter(None)
+        found = refining.refine(self._spark, Path(job["tables"]))
+        return {**found, **meter.read()}
+
+    def per_message(self, job: Row) -> Row:
+        """A question to silver."""
+        meter = Meter(None)
+        found = refining.per_message(self._spark, Path(job["tables"]))
+        return {**found, **meter.read()}
 
     def _frame(self, reader: Row, streaming: bool = False) -> DataFrame:
         source = self._spark.readStream if streaming else self._spark.read

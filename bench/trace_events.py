@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rumormill.capture.schema import TRACE_SCHEMA
+from rumormill.pipeline.lake import Lake
 
 Integers = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
@@ -354,6 +355,11 @@ def _ring_mesh(count: int, degree: int, random: np.random.Generator) -> Integers
 
 def write(tables: Path, events: int, network: Network = Network()) -> int:  # noqa: B008
     """Write bronze; returns the bytes on disk."""
+    with Lake(tables).writing():
+        return _write_bronze(tables, events, network)
+
+
+def _write_bronze(tables: Path, events: int, network: Network) -> int:
     total = 0
     offset = 0
     for number, batch in enumerate(Generator(network).batches(events)):
