@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias
 
-from rumormill.core.machine import Subscribe, Unsubscribe
+from rumormill.core.machine import Published, Subscribe, Unsubscribe
 from rumormill.core.receipt import Receipt
-from rumormill.libp2p.effects import Publish, Published
+from rumormill.libp2p.effects import Publish
 from rumormill.libp2p.floodsub import FloodsubRouter
 from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter
 from rumormill.libp2p.parameters import PubsubParameters

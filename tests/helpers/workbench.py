@@ -13,6 +13,7 @@ from rumormill.core.machine import (
     Effect,
     PeerJoined,
     PeerLeft,
+    Published,
     Received,
     Send,
     Subscribe,
@@ -23,7 +24,7 @@ from rumormill.core.machine import (
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.trace import TraceEvent
-from rumormill.libp2p.effects import Publish, Published
+from rumormill.libp2p.effects import Publish
 from rumormill.libp2p.floodsub import FLOODSUB, FloodsubRouter
 from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter
 from rumormill.libp2p.gossipsub.router import MESHSUB_1_0

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from real_peers import missing_peer
 
-from rumormill.libp2p.stack.ed25519 import native_in_use, use_native
+from rumormill.core.ed25519 import native_in_use, use_native
 
 
 # For a whole module: hypothesis would not take a fixture that is new for every test.

@@ -9,10 +9,10 @@ import sys
 import pytest
 from real_peers import missing_peer
 
-from rumormill.libp2p.stack import ed25519
+from rumormill.core import ed25519
 
 PROGRAM = """
-import rumormill, rumormill.libp2p.stack.ed25519 as ed25519
+import rumormill, rumormill.core.ed25519 as ed25519
 rumormill.open("gossipsub")
 print(ed25519.native_in_use())
 """

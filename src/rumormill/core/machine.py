@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from rumormill.core.message import Message
+from rumormill.core.receipt import Receipt
 from rumormill.core.trace import TraceEvent
 
 Peer: TypeAlias = str
@@ -72,6 +73,12 @@ class Drop(NamedTuple):
 
     peer: Peer
     reason: str
+
+
+class Published(NamedTuple):
+    """The answer to a publication: where the message goes."""
+
+    receipt: Receipt
 
 
 class Check(NamedTuple):
@@ -160,6 +167,6 @@ class Unsubscribe(NamedTuple):
 
 __all__ = [
     "Check", "Checked", "CheckedMany", "Connect", "Deliver", "Drop", "Effect", "Input", "Machine",
-    "Peer", "PeerJoined", "PeerLeft", "Received", "Send", "Subscribe", "TraceEvent", "Unsubscribe",
-    "Verdict", "Writable",
+    "Peer", "PeerJoined", "PeerLeft", "Published", "Received", "Send", "Subscribe", "TraceEvent",
+    "Unsubscribe", "Verdict", "Writable",
 ]  # fmt: skip

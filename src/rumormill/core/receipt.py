@@ -24,6 +24,8 @@ class Receipt(NamedTuple):
     """Peers that have older packets waiting; the message is behind them."""
     dropped: Mapping[str, str] = NO_FIELDS
     """Peers that should have got it and will not, each with the reason."""
+    fields: Mapping[str, Any] = NO_FIELDS
+    """What this family adds, such as ``seq`` (bep50)."""
 
     @property
     def peers(self) -> tuple[str, ...]:
@@ -42,4 +44,5 @@ class Receipt(NamedTuple):
             "reached": list(self.reached),
             "queued": list(self.queued),
             "dropped": dict(self.dropped),
+            **self.fields,
         }

@@ -8,6 +8,7 @@ from typing import Any
 
 from rumormill.core import trace
 from rumormill.core.errors import LocalProtocolError
+from rumormill.core.timers import Timers
 from rumormill.libp2p.connections import ConnectionTable, Link, StreamOwner, Turn
 from rumormill.libp2p.dialer import Dialer, Target
 from rumormill.libp2p.effects import (
@@ -37,7 +38,6 @@ from rumormill.libp2p.stack.connection import (
 )
 from rumormill.libp2p.stack.keys import PrivateKey
 from rumormill.libp2p.stack.multiaddr import Multiaddr
-from rumormill.libp2p.timers import Timers
 
 STREAM_REFUSED = "stream_refused"
 """A trace event: a stream that a peer began came to nothing; fields: reason."""

@@ -6,12 +6,12 @@ import ipaddress
 from typing import Protocol
 
 from rumormill.core.machine import Effect
+from rumormill.core.timers import Alarm
 from rumormill.core.trace import TraceEvent, type_of_field
 from rumormill.libp2p.dialer import Target
 from rumormill.libp2p.host_parameters import HostParameters
 from rumormill.libp2p.stack.connection import Connection
 from rumormill.libp2p.stack.multiaddr import Multiaddr
-from rumormill.libp2p.timers import Alarm
 
 
 class StreamOwner(Protocol):

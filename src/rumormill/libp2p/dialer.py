@@ -7,11 +7,11 @@ import random
 from collections.abc import Callable
 
 from rumormill.core.machine import Effect
+from rumormill.core.timers import Alarm, Timers
 from rumormill.core.trace import DIAL_SCHEDULED, TraceEvent, type_of_field
 from rumormill.libp2p.effects import CancelTransport, DialEnded, OpenTransport
 from rumormill.libp2p.host_parameters import HostParameters
 from rumormill.libp2p.stack.multiaddr import Multiaddr
-from rumormill.libp2p.timers import Alarm, Timers
 
 
 class Phase(enum.Enum):

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rumormill.core.machine import Peer
-from rumormill.core.receipt import Receipt
 
 # ---- Pubsub: inputs
 
@@ -46,12 +45,6 @@ class StreamRenewed(NamedTuple):
 
 
 # ---- Pubsub: effects
-
-
-class Published(NamedTuple):
-    """The answer to :class:`Publish`."""
-
-    receipt: Receipt
 
 
 class RoomAgain(NamedTuple):

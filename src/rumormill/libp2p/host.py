@@ -32,6 +32,7 @@ from rumormill.core.machine import (
     Subscribe,
     Unsubscribe,
 )
+from rumormill.core.timers import NEVER
 from rumormill.core.trace import SOURCE_PAUSED, SOURCE_RESUMED
 from rumormill.libp2p.connection_keeper import ConnectionKeeper, in_words
 from rumormill.libp2p.connections import ConnectionTable, Link, Turn
@@ -55,7 +56,6 @@ from rumormill.libp2p.services import SERVICES, Services
 from rumormill.libp2p.stack.identify import IdentifyInfo
 from rumormill.libp2p.stack.keys import PrivateKey
 from rumormill.libp2p.stack.multiaddr import Multiaddr
-from rumormill.libp2p.timers import NEVER
 
 PROTOCOL_VERSION = "ipfs/0.1.0"
 """What identify calls the family of networks; everybody says this."""

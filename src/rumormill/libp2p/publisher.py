@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from rumormill.core import trace
 from rumormill.core.errors import LocalProtocolError, MessageTooLargeError
-from rumormill.core.machine import Peer
+from rumormill.core.machine import Peer, Published
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import check_topic
-from rumormill.libp2p.effects import Publish, Published
+from rumormill.libp2p.effects import Publish
 from rumormill.libp2p.intake import Intake
 from rumormill.libp2p.message_id import LONGEST_MESSAGE_ID, usable
 from rumormill.libp2p.rpc import message_frame

@@ -22,12 +22,12 @@ from rumormill.core.machine import (
     Send,
     Writable,
 )
+from rumormill.core.timers import Timers
 from rumormill.core.trace import DROPPED
 from rumormill.libp2p.connections import ConnectionTable, Link, Turn
 from rumormill.libp2p.effects import HoldPeer, StreamLost, StreamRenewed, StreamRestarted
 from rumormill.libp2p.host_parameters import HostParameters
 from rumormill.libp2p.peer_streams import PeerStreams
-from rumormill.libp2p.timers import Timers
 
 PUBSUB_UNAVAILABLE = "pubsub_unavailable"
 """A trace event: a connected peer takes no pubsub stream of ours; fields: reason."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rumormill.core.errors import RemoteProtocolError
+from rumormill.core.timers import Timers
 from rumormill.core.trace import PEER_IDENTIFIED, PROTOCOL_ERROR
 from rumormill.libp2p.connections import Link, Turn
 from rumormill.libp2p.host_parameters import HostParameters
@@ -22,7 +23,6 @@ from rumormill.libp2p.stack.identify import (
 )
 from rumormill.libp2p.stack.peer_id import peer_id_of, to_text
 from rumormill.libp2p.stack.ping import PING, PING_SIZE, PingEcho
-from rumormill.libp2p.timers import Timers
 from rumormill.libp2p.wire import FrameReader, length_prefixed
 
 SERVICES = (IDENTIFY, IDENTIFY_PUSH, PING)

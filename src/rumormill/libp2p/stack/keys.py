@@ -22,8 +22,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from nacl.bindings import crypto_sign_seed_keypair
 
+from rumormill.core import ed25519
 from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
-from rumormill.libp2p.stack import ed25519
 from rumormill.libp2p.stack.peer_id import (
     LONGEST_PEER_ID,
     check_peer_id,

@@ -23,8 +23,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, TypeAlias
 
 import rumormill
-from rumormill.core import trace
-from rumormill.libp2p.stack import ed25519
+from rumormill.core import ed25519, trace
 
 LONGEST_SILENCE = 30
 """Seconds without an acknowledgement after which a benchmark is given up."""

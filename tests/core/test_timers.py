@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumormill.libp2p.timers import NEVER, SPARE, Alarm, Timers
+from rumormill.core.timers import NEVER, SPARE, Alarm, Timers
 
 
 def test_keys_come_in_the_order_of_their_times_and_then_of_setting() -> None:

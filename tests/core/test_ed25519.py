@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from real_peers import missing_peer
 
-from rumormill.libp2p.stack import ed25519
+from rumormill.core import ed25519
 from rumormill.libp2p.stack.keys import PrivateKey
 
 PAYLOAD = b"libp2p-pubsub:" + bytes(range(256))
