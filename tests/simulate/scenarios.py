@@ -10,6 +10,8 @@ import random
 import sys
 from collections.abc import Callable
 
+from overlay_swarm import Swarm
+
 from rumormill.core.machine import Machine, Subscribe
 from rumormill.core.trace import TraceEvent
 from rumormill.libp2p.effects import Dial, Publish
@@ -133,11 +135,25 @@ def hosts(seed: int) -> Simulation:
     return simulation
 
 
+def overlay(seed: int) -> Simulation:
+    """Overlay nodes of BEP 50 on the datagram level, with churn and a partition."""
+    swarm = Swarm(seed=seed, keep_trace=True)
+    simulation = swarm.simulation
+    swarm.join(30, seconds=10.0, settle=10.0)
+    swarm.churn(0.5, away=10.0, newcomers=0.5)
+    simulation.at(25.0, lambda: simulation.partition([simulation.names[:7]]))
+    simulation.at(35.0, simulation.heal)
+    for _ in range(3):
+        swarm.publish()
+    return simulation
+
+
 SCENARIOS: dict[str, Callable[[int], Simulation]] = {
     "flood": flood,
     "echo": echo,
     "gossipsub": gossipsub,
     "hosts": hosts,
+    "overlay": overlay,
 }
 
 if __name__ == "__main__":

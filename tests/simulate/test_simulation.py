@@ -194,13 +194,16 @@ def test_the_script_runs_at_its_times() -> None:
 
 
 def run_scenario(name: str, seed: int, hash_seed: int) -> bytes:
-    source = str(Path(sys.modules["rumormill"].__path__[0]).parent)
-    environment = os.environ | {"PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": source}
+    paths = Path(sys.modules["rumormill"].__path__[0]).parent, SCENARIOS.parents[1] / "helpers"
+    environment = os.environ | {
+        "PYTHONHASHSEED": str(hash_seed),
+        "PYTHONPATH": os.pathsep.join(map(str, paths)),
+    }
     command = [sys.executable, str(SCENARIOS), name, str(seed)]
     return subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE).stdout
 
 
-@pytest.mark.parametrize("name", ["flood", "echo", "gossipsub", "hosts"])
+@pytest.mark.parametrize("name", ["flood", "echo", "gossipsub", "hosts", "overlay"])
 def test_equal_seeds_give_equal_traces_byte_for_byte_in_any_process(name: str) -> None:
     first, second = run_scenario(name, 1, hash_seed=1), run_scenario(name, 1, hash_seed=2)
     assert first.count(b"\n") > 100

@@ -37,6 +37,21 @@ Now the network falls apart, and what is published on one side stays there until
 >>> simulation.run_until(6.0)
 >>> len(simulation.deliveries["node-5"])
 2
+
+Machines speak in packets to peers, as these do, in bytes on transports, or in datagrams: the
+argument ``level`` says which. Datagrams need no connection, only an address, and the script says
+who knows whose:
+
+>>> from rumormill.core.machine import PeerJoined
+>>> simulation = Simulation(seed=7, level="datagrams", link=Link(latency=0.02, loss=0.5))
+>>> simulation.add_node("a", Flood("a"), address="10.0.0.1:6881")
+>>> simulation.add_node("b", Flood("b"), address="10.0.0.2:6881")
+>>> _ = simulation.command("a", PeerJoined("10.0.0.2:6881", "udp"))
+>>> for _ in range(100):
+...     _ = simulation.command("a", Publish(("weather",), b"hail"))
+>>> simulation.run_for(1.0)
+>>> simulation.delivery_counts["b"] + simulation.drops["lost"]
+100
 """
 
 from __future__ import annotations

@@ -31,7 +31,8 @@ class Link:
     """The share of packets that get lost on the way."""
     reliable: bool = True
     """As TCP: everything arrives, in order, and a loss costs ``retransmission_timeout``.
-    Otherwise as UDP: what is lost is lost, and jitter may change the order."""
+    Otherwise as UDP: what is lost is lost, and jitter may change the order; at the level of
+    datagrams it is always so."""
     retransmission_timeout: float = 0.2
     queue: int = 4 << 20
     """Bytes that may be under way at once; what does not fit is dropped, counted and traced."""

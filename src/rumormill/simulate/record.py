@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from rumormill.core.errors import LocalProtocolError
-from rumormill.core.machine import Deliver
+from rumormill.core.machine import Deliver, Published
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.trace import DROPPED, TraceEvent, type_of_field
-from rumormill.libp2p.effects import Published
 from rumormill.simulate.clock import Clock
 from rumormill.simulate.node import Node
 

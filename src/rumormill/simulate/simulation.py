@@ -13,6 +13,7 @@ from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.trace import TraceEvent
 from rumormill.simulate.clock import Clock, LivelockError
+from rumormill.simulate.datagrams import DatagramAdapter
 from rumormill.simulate.link import Link
 from rumormill.simulate.node import Handler, Node
 from rumormill.simulate.peers import PeerAdapter
@@ -28,8 +29,8 @@ from rumormill.simulate.record import (
 from rumormill.simulate.transports import TransportAdapter
 from rumormill.simulate.world import Adapter, World
 
-Level: TypeAlias = Literal["peers", "transports"]
-"""What a machine speaks in: packets to peers, or bytes on transports."""
+Level: TypeAlias = Literal["peers", "transports", "datagrams"]
+"""What a machine speaks in: packets to peers, bytes on transports, or datagrams to addresses."""
 
 
 def accept_everything(node: str, subject: Any) -> str:
@@ -41,7 +42,8 @@ class Simulation:
     """A network of machines in virtual time; equal seeds give equal traces, byte for byte.
 
     * ``level``: what machines speak in, unless :meth:`add_node` says otherwise: ``"peers"``
-      (``Send`` and ``Received``) or ``"transports"`` (``OpenTransport``, ``WriteBytes``...).
+      (``Send`` and ``Received``), ``"transports"`` (``OpenTransport``, ``WriteBytes``...) or
+      ``"datagrams"`` (``Send`` and ``Received`` again, where a peer is an address).
     * ``link``: between nodes of which :meth:`connect` said nothing else.
     * ``check(node, subject)``: the verdict on a message; it takes ``check_delay`` seconds, one
       check after the other on each node.
@@ -84,6 +86,7 @@ class Simulation:
         self._adapters: dict[str, Adapter] = {
             "peers": PeerAdapter(self._world),
             "transports": TransportAdapter(self._world, chunk, connect_timeout),
+            "datagrams": DatagramAdapter(self._world),
         }
         self._level = self._known_level(level)
         self._levels: dict[str, str] = {}
@@ -107,7 +110,7 @@ class Simulation:
         level: Level | None = None,
         address: str = "",
     ) -> None:
-        """Add a node. ``address`` (level ``"transports"``): where it listens, if it matters."""
+        """Add a node. ``address``: where it listens, if it matters (not at level ``"peers"``)."""
         if name in self._world.nodes:
             raise LocalProtocolError(f"there is a node {name!r} already")
         self._levels[name] = self._level if level is None else self._known_level(level)
@@ -119,7 +122,7 @@ class Simulation:
         return self._world.node(name).machine
 
     def address(self, name: str) -> str:
-        """Where a node listens, if its level is ``"transports"``."""
+        """Where a node listens; at level ``"peers"`` it has no address."""
         return self._world.node(name).address
 
     def alive(self, name: str) -> bool:
@@ -181,7 +184,8 @@ class Simulation:
 
         ``link`` is the way from ``a`` to ``b``, and back as well unless ``back`` is given.
         Level ``"peers"``: both get a ``PeerJoined``, with the best protocol that they have in
-        common. Level ``"transports"``: ``a`` gets a ``Dial`` with the address of ``b``.
+        common. Level ``"transports"``: ``a`` gets a ``Dial`` with the address of ``b``. Level
+        ``"datagrams"``: neither is told; it only says what lies between them.
         """
         forward = link or self._world.link
         self.clock.soon(lambda _: self._connect(a, b, forward, back or forward, protocol))
@@ -208,7 +212,8 @@ class Simulation:
     def partition(self, groups: Sequence[Iterable[str]]) -> None:
         """Let only nodes of the same group reach each other; those in none are a group too.
 
-        Connections between groups stall, and are lost after ``tcp_timeout``.
+        Connections between groups stall, and are lost after ``tcp_timeout``; datagrams that would
+        arrive meanwhile are lost at once.
         """
         members = [list(group) for group in groups]
         index = {name: number for number, group in enumerate(members) for name in group}
@@ -230,7 +235,10 @@ class Simulation:
             adapter.healed()
 
     def crash(self, name: str, *, silent: bool = False) -> None:
-        """Stop a node without a goodbye; its peers see a reset, or if ``silent`` a time-out."""
+        """Stop a node without a goodbye; its peers see a reset, or if ``silent`` a time-out.
+
+        Level ``"datagrams"``: they see nothing either way.
+        """
         self.clock.soon(lambda _: self._crash(name, silent))
 
     def _crash(self, name: str, silent: bool) -> None:
