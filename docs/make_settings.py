@@ -1,32 +1,70 @@
-"""Writes docs/settings.md from the parameters' own docstrings: `make docs`.
+"""Writes the pages of settings from the docstrings of the parameters: `make docs`.
 
-A test compares the two, so that the page cannot fall behind the code.
+A test compares them, so that the pages cannot fall behind the code.
 """
 
 from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import NamedTuple
 
 from rumormill.live.settings import known_keys
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "settings.md"
 
-PARTS = {
-    "The network": ("live/settings.py", "LiveParameters"),
-    "gossipsub": ("libp2p/gossipsub/parameters.py", "GossipsubParameters"),
-    "Messages and topics": ("libp2p/parameters.py", "PubsubParameters"),
-    "Peers and connections": ("libp2p/host_parameters.py", "HostParameters"),
-    "Limits of one connection": ("libp2p/stack/limits.py", "ConnectionLimits"),
-}
+Source = tuple[str, str]
+"""A file of the package, and a class in it."""
 
-INTRODUCTION = """# Settings of gossipsub and floodsub
+COMMON: Source = ("live/parameters.py", "LiveParameters")
+
+
+class Page(NamedTuple):
+    """One page: the keys of a network, part by part."""
+
+    file: str
+    network: str
+    introduction: str
+    parts: dict[str, tuple[Source, ...]]
+    """Of each part its sources; what a later one says of a key counts."""
+
+
+LIBP2P = Page(
+    "settings.md",
+    "gossipsub",
+    """# Settings of gossipsub and floodsub
 
 The same keys everywhere: `rumormill.open("gossipsub", D=8)`, `--set D=8` on the command line, and
 `D = 8` in a table of `node.toml`. A wrong value or an unknown key is named in one sentence.
 floodsub has all but those under "gossipsub". This page is made by `make docs`.
-"""
+""",
+    {
+        "The network": (COMMON, ("live/libp2p_settings.py", "Libp2pParameters")),
+        "gossipsub": (("libp2p/gossipsub/parameters.py", "GossipsubParameters"),),
+        "Messages and topics": (("libp2p/parameters.py", "PubsubParameters"),),
+        "Peers and connections": (("libp2p/host_parameters.py", "HostParameters"),),
+        "Limits of one connection": (("libp2p/stack/limits.py", "ConnectionLimits"),),
+    },
+)
+
+BEP50 = Page(
+    "bep50-settings.md",
+    "bep50",
+    """# Settings of bep50
+
+The same keys everywhere: `rumormill.open("bep50", query_timeout=1)`, `--set query_timeout=1` on the
+command line, and `query_timeout = 1` in a table of `node.toml`. A wrong value or an unknown key is
+named in one sentence. What the family is: [bep50.md](bep50.md). This page is made by `make docs`.
+""",
+    {
+        "The network": (COMMON, ("live/bep50_settings.py", "Bep50Parameters")),
+        "The overlay": (("bep50/parameters.py", "OverlayParameters"),),
+        "The main DHT": (("live/mainline_parameters.py", "MainlineParameters"),),
+        "Items on the main DHT": (("bep50/main_parameters.py", "MainParameters"),),
+    },
+)
+
+PAGES = (LIBP2P, BEP50)
 
 
 def documented_fields(path: Path, class_name: str) -> dict[str, str]:
@@ -46,13 +84,15 @@ def documented_fields(path: Path, class_name: str) -> dict[str, str]:
     return found
 
 
-def page() -> str:
+def page(which: Page) -> str:
     """The whole page."""
-    keys = known_keys("gossipsub")
-    lines = [INTRODUCTION]
-    for title, (path, class_name) in PARTS.items():
+    keys = known_keys(which.network)
+    lines = [which.introduction]
+    for title, sources in which.parts.items():
         lines += [f"## {title}\n", "| key | default | meaning |", "|---|---|---|"]
-        fields = documented_fields(ROOT / "src" / "rumormill" / path, class_name)
+        fields: dict[str, str] = {}
+        for path, class_name in sources:
+            fields |= documented_fields(ROOT / "src" / "rumormill" / path, class_name)
         for name, text in fields.items():
             if name in keys:
                 lines.append(f"| `{name}` | {in_words(keys[name].default)} | {text} |")
@@ -68,4 +108,5 @@ def in_words(default: object) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page())
+    for each in PAGES:
+        (ROOT / "docs" / each.file).write_text(page(each))

@@ -15,6 +15,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rumormill.bep50.effects import CasMismatch
     from rumormill.core.errors import (
         ClosedError,
         ConfigError,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from rumormill.core.receipt import Receipt
     from rumormill.core.topic import Capabilities
     from rumormill.core.trace import TraceEvent
+    from rumormill.live.bep50 import Bep50Network
     from rumormill.live.libp2p import Libp2pNetwork
     from rumormill.live.network import Network
     from rumormill.live.open import open
@@ -41,7 +43,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Accept",
+    "Bep50Network",
     "Capabilities",
+    "CasMismatch",
     "ClosedError",
     "ConfigError",
     "ConnectError",
@@ -68,6 +72,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "CasMismatch": "bep50.effects",
     "ClosedError": "core.errors",
     "ConfigError": "core.errors",
     "ConnectError": "core.errors",
@@ -81,6 +86,7 @@ _HOMES = {
     "Receipt": "core.receipt",
     "Capabilities": "core.topic",
     "TraceEvent": "core.trace",
+    "Bep50Network": "live.bep50",
     "Libp2pNetwork": "live.libp2p",
     "Network": "live.network",
     "open": "live.open",

@@ -29,6 +29,29 @@ def test_the_router_of_the_guide_can_be_opened_with() -> None:
     assert rumormill.open("gossipsub", router=names["OnlyTheFirst"]()) is not None
 
 
+def test_the_program_of_the_bep50_page_shows_the_newest_value(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rumormill.live.item_keyfile import create_item_key
+
+    key = create_item_key(tmp_path / "key.json")
+    (program,) = programs("docs/bep50.md")
+    # As it stands, but with a key, on any free port, and done after the first message.
+    for written, here in (
+        ("PUBLIC_KEY", key.public_key.hex()),
+        ("key.json", str(tmp_path / "key.json")),
+        ("a4c9...", "a4" * 20),
+        ("127.0.0.1:6881", "127.0.0.1:0"),
+        ('message.fields["seq"], message.data)', 'message.fields["seq"], message.data); return'),
+    ):
+        assert written in program
+        program = program.replace(written, here)
+    exec(compile(program, "docs/bep50.md", "exec"), {})
+    latest, message = capsys.readouterr().out.splitlines()
+    assert "'info_hash': " in latest
+    assert message.startswith("4 b'd2:ih20:")
+
+
 def test_the_program_of_the_readme_receives_what_it_publishes(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -5,17 +5,26 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
-from interop_matrix import PEERS, ROWS, Cell, Outcome
+import pytest
+from interop_matrix import TABLES, Outcome, Table
 from peer_versions import versions
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 MAKER = runpy.run_path(str(DOCS / "make_interop.py"))
 
+every_table = pytest.mark.parametrize("table", TABLES, ids=lambda table: str(table.family))
 
-def rows(page: str) -> list[list[str]]:
+
+def part(page: str, table: Table) -> str:
+    """What the page says of one family."""
+    inside: str = page.partition(MAKER["begin"](table))[2].partition(MAKER["end"](table))[0]
+    return inside
+
+
+def rows(text: str) -> list[list[str]]:
     """The cells of every table row, the behaviour written out in each."""
     found: list[list[str]] = []
-    for line in page.partition(MAKER["END"])[0].splitlines():
+    for line in text.splitlines():
         if line.startswith("| "):
             cells = [cell.strip() for cell in line.strip("|").split("|")]
             cells[0] = cells[0] or found[-1][0]
@@ -23,24 +32,26 @@ def rows(page: str) -> list[list[str]]:
     return found[1:]
 
 
-def test_the_page_has_every_row_of_the_matrix_and_no_gap() -> None:
-    page = rows((DOCS / "interop.md").read_text())
-    assert [(behaviour, direction) for behaviour, direction, *_ in page] == list(ROWS)
-    for _, _, *cells in page:
+@every_table
+def test_the_page_has_every_row_of_the_matrix_and_no_gap(table: Table) -> None:
+    found = rows(part((DOCS / "interop.md").read_text(), table))
+    assert [(behaviour, direction) for behaviour, direction, *_ in found] == list(table.rows)
+    for _, _, *cells in found:
         assert all(cell == "-" or cell.startswith("yes") for cell in cells), "run `make interop`"
 
 
-def test_the_page_names_the_versions_that_the_peers_are_built_on() -> None:
-    page = (DOCS / "interop.md").read_text()
-    for peer, library in versions().items():
-        assert f"- {peer}: {library}\n" in page, "run `make interop`, then `make docs`"
+@every_table
+def test_the_page_names_the_versions_that_the_peers_are_built_on(table: Table) -> None:
+    text = part((DOCS / "interop.md").read_text(), table)
+    for peer, library in versions(table.family).items():
+        assert f"- {peer}: {library}\n" in text, "run `make interop`, then `make docs`"
 
 
-def test_a_new_table_takes_the_place_of_the_old_one() -> None:
-    cells = [Cell(behaviour, direction, peer) for behaviour, direction in ROWS for peer in PEERS]
-    section = MAKER["section"]({cell: [Outcome("passed")] for cell in cells})
+@every_table
+def test_a_new_table_takes_the_place_of_the_old_one(table: Table) -> None:
+    section = MAKER["section"](table, {cell: [Outcome("passed")] for cell in table.cells()})
     page = (DOCS / "interop.md").read_text()
-    once = MAKER["with_section"](page, section)
-    assert MAKER["with_section"](once, section) == once
-    assert len(rows(once)) == len(ROWS)
-    assert once.partition(MAKER["END"])[2] == page.partition(MAKER["END"])[2]
+    once = MAKER["with_section"](page, table, section)
+    assert MAKER["with_section"](once, table, section) == once
+    assert len(rows(part(once, table))) == len(table.rows)
+    assert once.partition(MAKER["end"](table))[2] == page.partition(MAKER["end"](table))[2]

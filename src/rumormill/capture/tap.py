@@ -34,7 +34,11 @@ class Tappable(Protocol):
     """What of a live network is needed here."""
 
     name: str
-    id: str
+
+    @property
+    def trace_name(self) -> str:
+        """What the node is called; it may not be known before the network is open."""
+        ...
 
     def on_deliver(self, listener: Callable[[Message], object]) -> Callable[[], None]:
         """Call ``listener`` with every message that is delivered."""
@@ -57,7 +61,7 @@ def attach(network: Tappable, writer: SpoolWriter) -> Callable[[], None]:
     lost are trace events of it.
     """
     loop = asyncio.get_running_loop()
-    node, name = network.id, network.name
+    name = network.name
 
     def report(event: str, fields: Mapping[str, type_of_field]) -> None:
         """On the writer's thread, perhaps after the loop has ended."""
@@ -66,7 +70,9 @@ def attach(network: Tappable, writer: SpoolWriter) -> Callable[[], None]:
 
     stops: list[Callable[[], None]] = []
     if "messages" in writer.parameters.records:
-        stops.append(network.on_deliver(lambda message: writer.message(message, node)))
+        stops.append(
+            network.on_deliver(lambda message: writer.message(message, network.trace_name))
+        )
     if "trace" in writer.parameters.records:
         stops.append(network.on_trace(lambda event: writer.trace(event, name)))
     if writer.listener is None:

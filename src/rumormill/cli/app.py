@@ -10,20 +10,20 @@ from typing import Annotated
 
 import typer
 
+from rumormill.cli.families import commands_of
 from rumormill.cli.options import (
-    LOOPBACK,
     Json,
     KeyFile,
     Listen,
     Network,
     NetworkName,
-    NetworkPlan,
     Peer,
     Setting,
     Spool,
     Topic,
     Trace,
     parse_settings,
+    plan_network,
 )
 from rumormill.cli.pipeline import pipeline_app
 from rumormill.cli.sentences import UsageError
@@ -90,14 +90,14 @@ def sub(
     from rumormill.cli.spool import spool_plan
     from rumormill.cli.sub import run_sub
 
-    plan = NetworkPlan(
-        name=network.value,
-        listen=tuple(listen or (LOOPBACK,)),
-        peers=tuple(peer or ()),
-        key_file=key_file,
+    plan = plan_network(
+        network,
         topics=(topic,),
+        listen=listen or (commands_of(network).listen,),
+        peers=peer,
+        key_file=key_file,
         settings=parse_settings(setting or ()),
-    ).checked()
+    )
     return run_sub(plan, count, json, trace, spool_plan(spool))
 
 
@@ -125,6 +125,15 @@ def pub(
             "--ready", min=0, metavar="SECONDS", help="Wait so long for the first subscriber."
         ),
     ] = 10.0,
+    cas: Annotated[
+        int | None,
+        typer.Option(
+            "--cas",
+            min=0,
+            metavar="SEQ",
+            help="bep50: publish only if the newest value has this seq.",
+        ),
+    ] = None,
     key_file: KeyFile = None,
     setting: Setting = None,
     trace: Trace = None,
@@ -138,19 +147,26 @@ def pub(
 
     if data is not None and file is not None:
         raise UsageError("give --data or --file, not both")
-    if not peer and not listen:
+    settings = parse_settings(setting or ())
+    if not peer and not listen and "main_dht" not in settings:
         raise UsageError(
             "whom to publish to? Give --peer ADDR, or --listen ADDR to wait for others"
         )
-    plan = NetworkPlan(
-        name=network.value,
-        listen=tuple(listen or ()),
-        peers=tuple(peer or ()),
-        key_file=key_file,
+    if cas is not None and not commands_of(network).swaps:
+        raise UsageError(f"--cas is for bep50; values of {network.value} are not replaced")
+    plan = plan_network(
+        network,
         topics=(topic,),
-        settings={"close_timeout": PATIENCE, **parse_settings(setting or ())},
-    ).checked()
-    return run_pub(plan, data, file, ready, json, trace)
+        listen=listen,
+        peers=peer,
+        key_file=key_file,
+        settings={
+            "close_timeout": PATIENCE,
+            **({} if listen else commands_of(network).visitor),
+            **settings,
+        },
+    )
+    return run_pub(plan, data, file, ready, json, trace, cas)
 
 
 @app.command()
@@ -214,15 +230,16 @@ def node(
                              "--key-file, --set, --spool and --http go into the file")  # fmt: skip
         whole = load_config(config)
     else:
-        plan = NetworkPlan(
-            name=(network or GOSSIPSUB).value,
-            listen=tuple(listen or (LOOPBACK,)),
-            peers=tuple(peer or ()),
+        name = network or GOSSIPSUB
+        plan = plan_network(
+            name,
+            topics=topic or (),
+            listen=listen or (commands_of(name).listen,),
+            peers=peer,
             key_file=key_file,
-            topics=tuple(topic or ()),
             settings=parse_settings(setting or ()),
         )
-        whole = NodePlan((plan.checked(),), http_settings(http, http_token_file), spool_plan(spool))
+        whole = NodePlan((plan,), http_settings(http, http_token_file), spool_plan(spool))
     return run_node(whole, status, json, trace)
 
 
@@ -237,23 +254,27 @@ def keygen(
     ] = False,
     json: Json = False,
 ) -> int:
-    """Make an identity for a node, and print its id.
+    """Make an identity for a node, and print its id; in bep50, the key of topics: its public key.
 
     Example: rumormill keygen --out node.key
     """
     from rumormill.cli.keys import run_keygen
 
-    return run_keygen(out, force, json)
+    return run_keygen(network.value, out, force, json)
 
 
 @app.command(name="id")
 def show_id(
     what: Annotated[
-        str, typer.Argument(metavar="FILE|ADDR", help="A key file, or the address of a node.")
+        str,
+        typer.Argument(
+            metavar="FILE|ADDR|TOPIC",
+            help="A key file, the address of a node, or a topic of bep50.",
+        ),
     ],
     json: Json = False,
 ) -> int:
-    """Print who a key file is, or what an address says.
+    """Print who a key file is, or what an address or a topic of bep50 says.
 
     Example: rumormill id node.key
     """
@@ -317,19 +338,27 @@ def demo(
         Path | None,
         typer.Option("--html", metavar="FILE", help="Write the report as a page, with plots."),
     ] = None,
+    overlay: Annotated[
+        bool,
+        typer.Option("--overlay/--no-overlay", help="Show a topic on the BitTorrent DHT, too."),
+    ] = True,
     json: Json = False,
 ) -> int:
     """Watch it work: nodes on this machine form a mesh, publish, lose one of them and get it back.
 
     Every node is a process of its own. One is killed with SIGKILL and comes back with the same key
     and port. The table at the end is made of what the processes reported. Meanwhile Spark streams
-    what the nodes keep in their spools into tables; its report comes last. Without Java there is no
-    report, and everything else works.
+    what the nodes keep in their spools into tables, and reports. Without Java there is no report,
+    and everything else works. Last comes a short second act, a topic on the BitTorrent DHT (bep50):
+    one node of six is killed and comes back, and the newest value is everywhere. With --network
+    bep50 there is the second act only, always the same.
 
     Example: rumormill demo --nodes 6 --seconds 10
     """
-    from rumormill.cli.demo import run_demo
+    from rumormill.cli.demo import run_demo, run_overlay_demo
     from rumormill.cli.demo.plan import plan_demo
 
+    if network is NetworkName.bep50:
+        return run_overlay_demo(json)
     plan = plan_demo(network.value, nodes, messages, rate, seconds, seed)
-    return run_demo(plan, json, spark, html)
+    return run_demo(plan, json, spark, html, overlay)

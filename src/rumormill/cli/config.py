@@ -26,10 +26,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rumormill.cli.options import LOOPBACK, NetworkName, NetworkPlan
+from rumormill.cli.families import commands_of
+from rumormill.cli.options import NetworkName, NetworkPlan
 from rumormill.cli.sentences import UsageError
 from rumormill.cli.spool import SpoolPlan, read_spool
 from rumormill.core.errors import ConfigError
+from rumormill.live.setting_keys import kinds_of
+from rumormill.live.settings import known_keys
 from rumormill.node.settings import HttpSettings, read_http_settings
 
 OWN_KEYS = ("name", "listen", "bootstrap", "topics", "key_file")
@@ -101,14 +104,25 @@ def _plan(table: Mapping[str, Any], folder: Path) -> NetworkPlan:
     key_file = table.get("key_file")
     if key_file is not None and not isinstance(key_file, str):
         raise UsageError(f"key_file: must be the path of a file, not {key_file!r}")
+    name = _network_name(table.get("name"))
     return NetworkPlan(
-        name=_network_name(table.get("name")),
-        listen=_texts(table, "listen", (LOOPBACK,)),
+        name=name,
+        listen=_texts(table, "listen", (commands_of(name).listen,)),
         bootstrap=_texts(table, "bootstrap"),
         key_file=None if key_file is None else folder / key_file,
         topics=_texts(table, "topics"),
-        settings={key: value for key, value in table.items() if key not in OWN_KEYS},
+        settings=_settings(name, table, folder),
     ).checked("listen", "bootstrap")
+
+
+def _settings(network: str, table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """What is left for the network; files are relative to ``folder``."""
+    known = known_keys(network)
+    settings = {key: value for key, value in table.items() if key not in OWN_KEYS}
+    for key, value in settings.items():
+        if key in known and Path in kinds_of(known[key].type) and isinstance(value, str):
+            settings[key] = folder / value
+    return settings
 
 
 def _network_name(name: Any) -> str:

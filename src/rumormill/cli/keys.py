@@ -1,37 +1,46 @@
-"""``rumormill keygen`` and ``rumormill id``: who a node is."""
+"""``rumormill keygen`` and ``rumormill id``: who a node is, and what a topic is called."""
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rumormill.cli.families import BEP50, LIBP2P, commands_of
 from rumormill.cli.render import json_line
 from rumormill.cli.sentences import UsageError
 from rumormill.core.errors import LocalProtocolError, RumormillError
-from rumormill.libp2p.stack.keys import PublicKey
-from rumormill.libp2p.stack.multiaddr import Multiaddr
-from rumormill.live.keyfile import create_key, load_key
+from rumormill.live.families import family_of
+from rumormill.live.private_file import read_json, read_private
 
 ADDRESSES = ("/ip4/", "/ip6/", "/dns/", "/dns4/", "/dns6/")
 
+BEP50_TOPIC = re.compile(r"magnet:.*|[0-9a-fA-F]{64}(:.*)?", re.DOTALL)
 
-def run_keygen(out: Path, force: bool, as_json: bool) -> int:
+
+def run_keygen(network: str, out: Path, force: bool, as_json: bool) -> int:
     """Write a new key file and say who it is."""
+    family_of(network)
+    commands = commands_of(network)
     try:
-        key = replace_key(out) if force else create_key(out)
+        key = replace_key(out, commands.create_key) if force else commands.create_key(out)
     except FileExistsError:
         problem = f"{out} exists; --force overwrites it, and its identity is lost"
         raise RumormillError(problem) from None
-    show("key", {"id": key.peer, **describe_key(key.public_key), "file": str(out)}, as_json)
+    if commands.key_line is not None and not as_json:
+        print(commands.key_line(key))
+    else:
+        show("key", {**commands.describe_key(key), "file": str(out)}, as_json)
     return 0
 
 
-def replace_key(out: Path) -> Any:
+def replace_key(out: Path, create: Callable[[Path], Any]) -> Any:
     """Write a key beside ``out`` and put it in its place: there is one whole key at any time."""
     draft = out.with_name(f".{out.name}.{secrets.token_hex(8)}")
-    key = create_key(draft)
+    key = create(draft)
     try:
         os.replace(draft, out)
     except OSError:
@@ -41,22 +50,35 @@ def replace_key(out: Path) -> Any:
 
 
 def run_id(what: str, as_json: bool) -> int:
-    """Say who a key file is, or what an address says."""
+    """Say who a key file is, or what an address or a topic says."""
     if what.startswith(ADDRESSES):
         show("address", describe_address(what), as_json)
+    elif BEP50_TOPIC.fullmatch(what):
+        show("topic", describe_topic(what), as_json)
     else:
-        key = load_key(what)
-        show("key", {"id": key.peer, **describe_key(key.public_key), "file": what}, as_json)
+        show("key", {**describe_file(what), "file": what}, as_json)
     return 0
 
 
-def describe_key(key: PublicKey) -> dict[str, Any]:
-    """What everyone may know of a key."""
-    return {"type": key.type.name.lower(), "public_key": key.data.hex()}
+def describe_file(path: str) -> dict[str, Any]:
+    """What everyone may know of the key in a file, whichever family it is of."""
+    try:
+        content = read_json(read_private(path, "key_file"))
+    except ValueError:
+        content = {}
+    if content.get("type") == "bep50":
+        from rumormill.live.item_keyfile import load_item_key
+
+        return BEP50.describe_key(load_item_key(path))
+    from rumormill.live.keyfile import load_key
+
+    return LIBP2P.describe_key(load_key(path))
 
 
 def describe_address(text: str) -> dict[str, Any]:
     """The parts of an address."""
+    from rumormill.libp2p.stack.multiaddr import Multiaddr
+
     try:
         address = Multiaddr.parse(text)
     except LocalProtocolError as error:
@@ -67,6 +89,23 @@ def describe_address(text: str) -> dict[str, Any]:
         "port": address.port,
         "family": address.family,
         "id": address.peer,
+    }
+
+
+def describe_topic(text: str) -> dict[str, Any]:
+    """The parts of a bep50 topic, and what it is called in the DHT."""
+    family_of("bep50")
+    from rumormill.bep50.topics import parse_topic
+
+    try:
+        topic = parse_topic(text)
+    except LocalProtocolError as error:
+        raise UsageError(str(error)) from error
+    return {
+        "topic": topic.text,
+        "public_key": topic.public_key.hex(),
+        "salt": topic.salt.hex() or None,
+        "target": topic.target.hex(),
     }
 
 

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from rumormill.cli.families import BEP50, LIBP2P, commands_of
 from rumormill.cli.sentences import UsageError
 from rumormill.core.errors import LocalProtocolError
-from rumormill.core.topic import check_topic
 
-LOOPBACK = "/ip4/127.0.0.1/tcp/0"
-"""Where a node listens that was not told: any free port, reachable from this machine only."""
+LOOPBACK = LIBP2P.listen
+"""Where a libp2p node listens that was not told."""
 
 NOT_SETTINGS = {
     "network": "--network",
     "listen": "--listen",
     "bootstrap": "--peer",
     "peer": "--peer",
-    "key_file": "--key-file",
     "topics": "--topic",
     "spool": "--spool",
 }
@@ -33,6 +32,7 @@ class NetworkName(StrEnum):
 
     gossipsub = "gossipsub"
     floodsub = "floodsub"
+    bep50 = "bep50"
 
 
 @dataclass(frozen=True)
@@ -50,29 +50,57 @@ class NetworkPlan:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def checked(self, listen: str = "--listen", peers: str = "--peer") -> NetworkPlan:
-        """The plan itself, if its addresses and topics can be ones; errors name the keys given."""
-        check_addresses(listen, self.listen)
-        check_addresses(peers, (*self.peers, *self.bootstrap))
-        for topic in self.topics:
-            usable_topic(topic)
-        return self
+        """The plan with its topics in their one true form, if they and its addresses can be such;
+        errors name the keys given.
+        """
+        from rumormill.live.families import family_of
+
+        family_of(self.name).load()  # what is missing is told now
+        check_addresses(listen, self.listen, self.name)
+        check_addresses(peers, (*self.peers, *self.bootstrap), self.name)
+        topics = tuple(usable_topic(topic, self.name) for topic in self.topics)
+        return self if topics == self.topics else replace(self, topics=topics)
 
 
-def usable_topic(topic: str) -> str:
-    """``topic``, or :class:`UsageError` if nothing can be called that."""
+def plan_network(
+    network: NetworkName,
+    *,
+    topics: Iterable[str],
+    listen: Iterable[str] | None,
+    peers: Iterable[str] | None,
+    key_file: Path | None,
+    settings: Mapping[str, Any],
+) -> NetworkPlan:
+    """The plan that a command's options make."""
+    rest = dict(settings)
+    if "key_file" in rest:
+        if key_file is not None:
+            raise UsageError("give --key-file or --set key_file=..., not both")
+        key_file = Path(rest.pop("key_file"))
+    return NetworkPlan(
+        name=network.value,
+        listen=tuple(listen or ()),
+        peers=tuple(peers or ()),
+        key_file=key_file,
+        topics=tuple(topics),
+        settings=rest,
+    ).checked()
+
+
+def usable_topic(topic: str, network: str = "gossipsub") -> str:
+    """``topic`` in its one true form, or :class:`UsageError` if nothing can be called that."""
     try:
-        return check_topic(topic)
+        return commands_of(network).topic(topic)
     except LocalProtocolError as error:
         raise UsageError(str(error)) from error
 
 
-def check_addresses(option: str, addresses: Iterable[str]) -> None:
+def check_addresses(option: str, addresses: Iterable[str], network: str = "gossipsub") -> None:
     """Raise :class:`UsageError` for the first address that is none."""
-    from rumormill.libp2p.stack.multiaddr import Multiaddr
-
+    check = commands_of(network).check_address
     for address in addresses:
         try:
-            Multiaddr.parse(address)
+            check(address)
         except LocalProtocolError as error:
             raise UsageError(f"{option} {error}") from error
 
@@ -97,15 +125,20 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:
     return settings
 
 
-Topic = Annotated[str, typer.Argument(metavar="TOPIC", help="Name of the topic.")]
+Topic = Annotated[
+    str,
+    typer.Argument(
+        metavar="TOPIC", help="Name of the topic; in bep50, PUBLIC_KEY or PUBLIC_KEY:SALT."
+    ),
+]
 Network = Annotated[NetworkName, typer.Option("--network", help="Which network to speak.")]
 Listen = Annotated[
     list[str] | None,
     typer.Option(
         "--listen",
         metavar="ADDR",
-        help=f"Listen here, as in /ip4/0.0.0.0/tcp/4001; can be given again. "
-        f"Without it: {LOOPBACK}, any free port on this machine.",
+        help=f"Listen here, as in /ip4/0.0.0.0/tcp/4001 (bep50: 0.0.0.0:6881); can be given again. "
+        f"Without it: {LOOPBACK} (bep50: {BEP50.listen}), any free port on this machine.",
     ),
 ]
 Peer = Annotated[
@@ -113,8 +146,8 @@ Peer = Annotated[
     typer.Option(
         "--peer",
         metavar="ADDR",
-        help="Connect to this node, as in /ip4/192.0.2.7/tcp/4001/p2p/12D3Koo...; "
-        "can be given again.",
+        help="Connect to this node, as in /ip4/192.0.2.7/tcp/4001/p2p/12D3Koo... "
+        "(bep50: 192.0.2.7:6881); can be given again.",
     ),
 ]
 KeyFile = Annotated[
@@ -122,7 +155,8 @@ KeyFile = Annotated[
     typer.Option(
         "--key-file",
         metavar="FILE",
-        help="The node's identity, as 'rumormill keygen' makes it. Without it: a new one.",
+        help="The node's identity, as 'rumormill keygen' makes it. Without it: a new one. "
+        "In bep50: the key of the topic, for who publishes.",
     ),
 ]
 Setting = Annotated[

@@ -43,6 +43,7 @@ def run_pub(
     ready: float,
     as_json: bool,
     trace: Path | None,
+    cas: int | None = None,
 ) -> int:
     """Publish everything; 0 only if each message is on its way to somebody."""
     if file is not None:
@@ -50,7 +51,7 @@ def run_pub(
     tally = Tally()
 
     async def work(session: Session) -> None:
-        await publish_all(session, plan, data, file, ready, tally)
+        await publish_all(session, plan, data, file, ready, tally, cas)
 
     finished = run_session(work, as_json=as_json, trace=trace)
     if not finished:
@@ -72,22 +73,31 @@ async def publish_all(
     file: Path | None,
     ready: float,
     tally: Tally,
+    cas: int | None = None,
 ) -> None:
-    """Open the network and publish one message after the other; closing waits until all left."""
+    """Open the network and publish one message after the other; closing waits until all left.
+
+    ``cas`` is the number of the value that the first message replaces, where values have such.
+    """
     (topic,) = plan.topics
     async with session.open(plan) as network:
         await session.show_ready(network, plan.name)
         largest = network.capabilities.largest_message
         async for message in messages_from(data, file, largest):
+            swap = {} if cas is None else {"cas": cas}
             try:
-                receipt = await network.publish(topic, message, ready=ready, timeout=PATIENCE)
+                receipt = await network.publish(
+                    topic, message, ready=ready, timeout=PATIENCE, **swap
+                )
             except NotReadyError as error:
                 raise NotReadyError(
                     f"nobody subscribed to {topic!r} within {ready:g} s: "
                     f"{plural(tally.published, 'message')} published (--ready waits longer)"
                 ) from error
+            if cas is not None:
+                cas = receipt.fields["seq"]  # the next message replaces this one
             tally.published += 1
-            tally.to_nobody += not receipt
+            tally.to_nobody += not (receipt or receipt.fields.get("stored"))
             await session.show(session.renderer.published(receipt))
     tally.left_behind = network.counters.get("dropped.peer_left", 0)
 

@@ -113,7 +113,12 @@ class HumanRenderer:
         text = f"sent to {plural(len(receipt.peers), 'peer')}" if receipt else "sent to nobody"
         losses = [f"{self._name(peer)}: {reason}" for peer, reason in receipt.dropped.items()]
         problem = f"not to {', '.join(losses)}" if losses else ""
-        return self._line((receipt.id.hex()[-16:], "dim"), (text, ""), (problem, "red"))
+        if stored := receipt.fields.get("stored"):
+            text = f"stored by {plural(stored, 'node')} of the main DHT, sent to nobody"
+        number = f"seq {receipt.fields['seq']}" if "seq" in receipt.fields else ""
+        return self._line(
+            (receipt.id.hex()[-16:], "dim"), (number, "dim"), (text, ""), (problem, "red")
+        )
 
     def status(self, status: Status) -> str:
         """One line: peers, and each topic's numbers."""

@@ -69,6 +69,8 @@ class Session:
             if self._spool is not None:
                 network.on_trace(warn_of_spool)
                 attach(network, self._spool)
+            for topic in plan.topics:
+                network.join(topic)
             await connect_all(network, plan.peers)
             yield network
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import rumormill
+from rumormill.cli.families import commands_of
 from rumormill.cli.options import NetworkPlan
 from rumormill.cli.output import warn
 from rumormill.cli.session import Session, run_session
@@ -53,6 +54,7 @@ def say_how_to_publish(network: rumormill.Network, plan: NetworkPlan) -> None:
     warn(f"waiting for messages on {topic} as {network.id}; Ctrl-C ends.")
     if network.addresses and sys.stderr.isatty():
         kind = "" if plan.name == "gossipsub" else f" --network {plan.name}"
+        kind += commands_of(plan.name).to_publish
         print(
             f"From another terminal:\n"
             f"  rumormill pub {topic}{kind} --peer {network.addresses[0]} --data hello",

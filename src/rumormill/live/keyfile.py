@@ -13,18 +13,12 @@ import base64
 import binascii
 import contextlib
 import json
-import os
 import random
-import secrets
-import stat
 from pathlib import Path
 
 from rumormill.core.errors import ConfigError, LocalProtocolError
 from rumormill.libp2p.stack.keys import PrivateKey
-
-LARGEST_FILE = 64 * 1024
-PRIVATE = 0o600
-OTHERS = 0o077
+from rumormill.live.private_file import read_json, read_private, write_new
 
 
 def load_or_create_key(path: str | Path) -> PrivateKey:
@@ -39,14 +33,7 @@ def load_or_create_key(path: str | Path) -> PrivateKey:
 
 def load_key(path: str | Path) -> PrivateKey:
     """The key in ``path``; :class:`ConfigError` if others can read it or it holds no key."""
-    try:
-        with open(path, "rb") as file:
-            _check_private(path, os.fstat(file.fileno()))
-            raw = file.read(LARGEST_FILE + 1)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise ConfigError("key_file", f"cannot read {path}: {error.strerror}") from None
+    raw = read_private(path, "key_file")
     try:
         return _decode(raw)
     except (ValueError, LocalProtocolError) as error:
@@ -54,53 +41,15 @@ def load_key(path: str | Path) -> PrivateKey:
 
 
 def create_key(path: str | Path, key: PrivateKey | None = None) -> PrivateKey:
-    """Write a new key to ``path``, which must not exist yet (:class:`FileExistsError`).
-
-    The file appears whole or not at all: it is written beside and then linked to its name.
-    """
+    """Write a new key to ``path``, which must not exist yet (:class:`FileExistsError`)."""
     key = key or new_key()
-    try:
-        _write_whole(Path(path), _encode(key))
-    except FileExistsError:
-        raise
-    except OSError as error:
-        raise ConfigError("key_file", f"cannot write {path}: {error.strerror}") from None
+    write_new(path, "key_file", _encode(key))
     return key
 
 
 def new_key() -> PrivateKey:
     """A key that nobody else has."""
     return PrivateKey.generate(random.SystemRandom())
-
-
-def _write_whole(path: Path, raw: bytes) -> None:
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    _write(draft, raw)
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        raise
-    except OSError:
-        _write(path, raw)  # a file system without links
-    finally:
-        draft.unlink()
-
-
-def _write(path: Path, raw: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
-    with open(descriptor, "wb") as file:
-        file.write(raw)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _check_private(path: str | Path, status: os.stat_result) -> None:
-    if os.name == "posix" and status.st_mode & OTHERS:
-        mode = stat.S_IMODE(status.st_mode)
-        raise ConfigError(
-            "key_file",
-            f"{path} can be read or changed by others (mode {mode:04o}); chmod 600 makes it yours",
-        )
 
 
 def _encode(key: PrivateKey) -> bytes:
@@ -113,13 +62,8 @@ def _encode(key: PrivateKey) -> bytes:
 
 
 def _decode(raw: bytes) -> PrivateKey:
-    if len(raw) > LARGEST_FILE:
-        raise ValueError(f"more than {LARGEST_FILE} bytes")
-    try:
-        content = json.loads(raw)
-    except ValueError:
-        raise ValueError("not JSON") from None
-    if not isinstance(content, dict) or content.get("type") != "ed25519":
+    content = read_json(raw)
+    if content.get("type") != "ed25519":
         raise ValueError('no JSON object with "type": "ed25519"')
     try:
         protobuf = base64.b64decode(content["private_key"], validate=True)

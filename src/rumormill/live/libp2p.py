@@ -11,7 +11,9 @@ import os
 import random
 from collections.abc import Iterator
 
+from rumormill.core.ed25519 import use_native
 from rumormill.core.errors import ConnectError, LocalProtocolError
+from rumormill.core.machine import Published
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities
@@ -21,7 +23,6 @@ from rumormill.libp2p.effects import (
     Hold,
     Listening,
     Publish,
-    Published,
     RoomAgain,
     Shutdown,
 )
@@ -31,15 +32,14 @@ from rumormill.libp2p.host import Host
 from rumormill.libp2p.pubsub import Pubsub
 from rumormill.libp2p.router import Router
 from rumormill.libp2p.signing import verify
-from rumormill.libp2p.stack.ed25519 import use_native
 from rumormill.libp2p.stack.keys import PrivateKey
 from rumormill.libp2p.stack.multiaddr import Multiaddr
 from rumormill.libp2p.stack.peer_id import PeerNames
 from rumormill.libp2p.wire_message import WireMessage
 from rumormill.live.checker import Subject
 from rumormill.live.keyfile import load_or_create_key, new_key
+from rumormill.live.libp2p_settings import Libp2pSettings
 from rumormill.live.network import Network
-from rumormill.live.settings import Settings
 from rumormill.live.tcp import Tcp
 
 DRAIN_INTERVAL = 0.005
@@ -56,7 +56,7 @@ if os.environ.get("RUMORMILL_NATIVE") == "0":
 class Libp2pNetwork(Network):
     """A gossipsub or floodsub network."""
 
-    def __init__(self, name: str, settings: Settings) -> None:
+    def __init__(self, name: str, settings: Libp2pSettings) -> None:
         key_file = settings.live.key_file
         identity = new_key() if key_file is None else load_or_create_key(key_file)
         self._settings = settings
@@ -192,7 +192,7 @@ def genuine(message: WireMessage) -> bool:
     return message.signature is None or verify(message)
 
 
-def _pubsub(name: str, settings: Settings, identity: PrivateKey) -> Pubsub:
+def _pubsub(name: str, settings: Libp2pSettings, identity: PrivateKey) -> Pubsub:
     router: Router | None = settings.live.router
     if router is None:
         router = FloodsubRouter() if name == "floodsub" else GossipsubRouter(settings.router)
@@ -206,7 +206,7 @@ def _pubsub(name: str, settings: Settings, identity: PrivateKey) -> Pubsub:
     )
 
 
-def _host(settings: Settings, identity: PrivateKey, pubsub: Pubsub) -> Host:
+def _host(settings: Libp2pSettings, identity: PrivateKey, pubsub: Pubsub) -> Host:
     return Host(
         identity=identity,
         pubsub=pubsub,

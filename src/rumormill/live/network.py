@@ -13,7 +13,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import ClassVar, Self
 
 from rumormill.core import trace
 from rumormill.core.errors import ClosedError, LocalProtocolError, NotReadyError
@@ -58,6 +58,12 @@ class Network(ABC):
     ``async with``, or call :meth:`close` at the end.
     """
 
+    when_full: ClassVar[WhenFull] = "wait"
+    """What a subscription does that is full and was not told what to do."""
+
+    shifts: ClassVar[frozenset[str]] = SHIFTS
+    """Events that whoever waits for peers wants to look at."""
+
     def __init__(
         self,
         *,
@@ -94,6 +100,11 @@ class Network(ABC):
     # ---- what a family says
 
     @property
+    def trace_name(self) -> str:
+        """What this node is called in trace events: what others call it as a peer."""
+        return self.id
+
+    @property
     @abstractmethod
     def addresses(self) -> tuple[str, ...]:
         """Where others can reach us."""
@@ -110,6 +121,15 @@ class Network(ABC):
     def mesh(self, topic: str) -> tuple[str, ...]:
         """Peers that get every message of the topic from us, where the network has such."""
         return ()
+
+    def join(self, topic: str) -> None:
+        """Take part in a topic though nobody here listens to it yet.
+
+        Needed before :meth:`connect` where peers are known by their topics (bep50), and harmless
+        where they are not.
+        """
+        self._check_open()
+        check_topic(topic)
 
     @abstractmethod
     async def connect(self, address: str, keep: bool = False) -> str:
@@ -207,7 +227,7 @@ class Network(ABC):
         """Wait for what may change with an event of :data:`SHIFTS`, or with room in a queue."""
 
         def shifted(event: TraceEvent) -> None:
-            if event.event in SHIFTS:
+            if event.event in self.shifts:
                 self._changes.happened()
 
         stop = self._driver.on_trace(shifted)
@@ -225,7 +245,7 @@ class Network(ABC):
         topic: str,
         *,
         buffer: int = 1024,
-        when_full: WhenFull = "wait",
+        when_full: WhenFull | None = None,
         buffer_bytes: int = 16 * 1024 * 1024,
     ) -> Subscription:
         """Listen to a topic from now on.
@@ -237,12 +257,21 @@ class Network(ABC):
         self._check_open()
         check_topic(topic)
         subscription = Subscription(
-            topic, self._hooks, buffer=buffer, buffer_bytes=buffer_bytes, when_full=when_full
+            topic,
+            self._hooks,
+            buffer=buffer,
+            buffer_bytes=buffer_bytes,
+            when_full=when_full or self.when_full,
         )
         others = self._subscriptions.get(topic, ())
-        if not others:
-            self._driver.feed(Subscribe(topic))
+        # Known before the machine is told, which may have a message at hand.
         self._subscriptions[topic] = (*others, subscription)
+        if not others:
+            try:
+                self._driver.feed(Subscribe(topic))
+            except BaseException:
+                del self._subscriptions[topic]
+                raise
         return subscription
 
     def _answer_checks(self, answers: list[Checked]) -> None:
@@ -270,7 +299,11 @@ class Network(ABC):
         if rest:
             self._subscriptions[topic] = rest
         elif self._subscriptions.pop(topic, None) is not None:
-            self._driver.feed(Unsubscribe(topic))
+            self._unsubscribe(topic)
+
+    def _unsubscribe(self, topic: str) -> None:
+        """The last subscription of a topic was closed."""
+        self._driver.feed(Unsubscribe(topic))
 
     def _filled(self, subscription: Subscription, full: bool) -> None:
         """A subscription wants peers held back, or no longer does."""
@@ -350,7 +383,7 @@ class Network(ABC):
 
     def emit(self, event: str, **fields: type_of_field) -> None:
         """Add a trace event of this node: it is counted, and shown to those of :meth:`on_trace`."""
-        self._driver.trace(TraceEvent(self._driver.now(), self.id, event, fields=fields))
+        self._driver.trace(TraceEvent(self._driver.now(), self.trace_name, event, fields=fields))
 
     def _trace(
         self,
@@ -359,8 +392,8 @@ class Network(ABC):
         message_id: bytes | None = None,
         **fields: type_of_field,
     ) -> None:
-        now = self._driver.now()
-        self._driver.trace(TraceEvent(now, self.id, event, topic, message_id, None, fields))
+        now, node = self._driver.now(), self.trace_name
+        self._driver.trace(TraceEvent(now, node, event, topic, message_id, None, fields))
 
     # ---- open and close
 

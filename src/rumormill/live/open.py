@@ -15,12 +15,16 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from rumormill.core.errors import LocalProtocolError
-from rumormill.live.libp2p import Libp2pNetwork
+from rumormill.live.families import family_of
 from rumormill.live.network import Network
 from rumormill.live.settings import read_settings
+
+if TYPE_CHECKING:
+    from rumormill.live.bep50 import Bep50Network
+    from rumormill.live.libp2p import Libp2pNetwork
 
 NetworkType = TypeVar("NetworkType", bound=Network, covariant=True)
 
@@ -79,6 +83,18 @@ def open(
 
 @overload
 def open(
+    network: Literal["bep50"],
+    *,
+    listen: str | Sequence[str] | None = None,
+    bootstrap: str | Sequence[str] = (),
+    key_file: str | Path | None = None,
+    spool: str | Path | None = None,
+    **settings: Any,
+) -> Opening[Bep50Network]: ...
+
+
+@overload
+def open(
     network: str,
     *,
     listen: str | Sequence[str] | None = None,
@@ -98,17 +114,19 @@ def open(
     spool: str | Path | None = None,
     **settings: Any,
 ) -> Opening[Any]:
-    """Open a network: ``gossipsub`` or ``floodsub``.
+    """Open a network: ``gossipsub``, ``floodsub`` or ``bep50``.
 
-    ``listen`` is where others can dial us; without it, nobody can. ``bootstrap`` are addresses to
-    dial at once, in the background, and again whenever they are lost. ``key_file`` keeps our
-    identity; it is made if it does not exist. ``spool`` is a folder in which all delivered
-    messages and trace events are kept. Everything else is a key of the network's settings, such as
-    ``D`` or ``max_connections`` (:func:`rumormill.known_keys` lists them).
+    ``listen`` is where others can reach us; without it, nobody is told of us. ``bootstrap`` are
+    addresses to call at once, in the background, and again whenever they are lost. ``key_file``
+    keeps our key: our identity in libp2p, where it is made if it does not exist; in bep50 the key
+    that signs what we publish. ``spool`` is a folder in which all delivered messages and trace
+    events are kept. Everything else is a key of the network's settings, such as ``D`` or
+    ``max_connections`` (:func:`rumormill.known_keys` lists them).
 
     Nothing happens before the result is awaited or entered, except that wrong settings raise
     :class:`ConfigError` here.
     """
     own = {"listen": listen, "bootstrap": bootstrap, "key_file": key_file, "spool": spool}
     checked = read_settings(network, {**settings, **own})
-    return Opening(lambda: Libp2pNetwork(network, checked), checked.live.spool)
+    kind: Callable[[str, Any], Network] = family_of(network).load()
+    return Opening(lambda: kind(network, checked), checked.live.spool)

@@ -8,7 +8,9 @@ from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-import rumormill.live.open  # noqa: F401  # loaded now, so that it is among what is frozen
+# Loaded now, so that they are among what is frozen.
+import rumormill.live.libp2p
+import rumormill.live.open  # noqa: F401
 
 Result = TypeVar("Result")
 

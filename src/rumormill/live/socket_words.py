@@ -78,16 +78,23 @@ def own_addresses(place: Any) -> list[str]:
     >>> own_addresses(("127.0.0.1", 4001))
     ['/ip4/127.0.0.1/tcp/4001']
     """
-    host, port = place[0], place[1]
+    return [address for each in own_hosts(place[0]) if (address := multiaddr_of((each, place[1])))]
+
+
+def own_hosts(host: str) -> list[str]:
+    """The addresses by which others may reach a socket that listens at ``host``.
+
+    >>> own_hosts("127.0.0.1"), own_hosts("0.0.0.0")[0]
+    (['127.0.0.1'], '127.0.0.1')
+    """
     if host not in ("0.0.0.0", "::"):
-        address = multiaddr_of(place)
-        return [] if address is None else [address]
+        return [host]
     family = socket.AF_INET6 if host == "::" else socket.AF_INET
     hosts = ["::1" if host == "::" else "127.0.0.1"]
     outward = _outward(family)
     if outward is not None and outward not in hosts:
         hosts.append(outward)
-    return [address for each in hosts if (address := multiaddr_of((each, port)))]
+    return hosts
 
 
 def _outward(family: socket.AddressFamily) -> str | None:

@@ -38,7 +38,7 @@ class Topic:
         self,
         *,
         buffer: int = 1024,
-        when_full: WhenFull = "wait",
+        when_full: WhenFull | None = None,
         buffer_bytes: int = 16 * 1024 * 1024,
     ) -> Subscription:
         """See :meth:`Network.subscribe`."""

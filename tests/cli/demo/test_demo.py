@@ -15,8 +15,8 @@ from rumormill.cli.demo.plan import plan_demo
 from rumormill.core.errors import ConfigError
 
 Start = Callable[..., Any]
-SMALL = ("demo", "--no-spark", "--nodes", "4", "--messages", "60", "--rate", "20")
-ANALYSED = ("demo", "--nodes", "4", "--messages", "60", "--rate", "20")
+SMALL = ("demo", "--no-overlay", "--no-spark", "--nodes", "4", "--messages", "60", "--rate", "20")
+ANALYSED = ("demo", "--no-overlay", "--nodes", "4", "--messages", "60", "--rate", "20")
 
 
 def workers_of(demo: Any) -> list[psutil.Process]:
@@ -96,7 +96,9 @@ def test_workers_do_not_outlive_a_demo_that_was_killed(start: Start) -> None:
 def test_without_a_terminal_the_stages_are_plain_lines_and_the_table_is_on_stdout(
     start: Start,
 ) -> None:
-    demo = start("demo", "--no-spark", "--nodes", "3", "--messages", "20", "--rate", "20")
+    demo = start(
+        "demo", "--no-overlay", "--no-spark", "--nodes", "3", "--messages", "20", "--rate", "20"
+    )
     assert demo.end() == 0
     assert any("starting 3 processes" in line for line in demo.errors)
     assert any("killed with SIGKILL" in line for line in demo.errors)

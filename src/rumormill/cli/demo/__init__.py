@@ -1,4 +1,8 @@
-"""``rumormill demo``: real nodes in processes of their own, one of them killed, and the count."""
+"""``rumormill demo``: real nodes in processes of their own, one of them killed, and the count.
+
+The first act is a gossipsub (or floodsub) network, with Spark reading along; the second a topic on
+the BitTorrent DHT.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,16 @@ import asyncio
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
 
 from rumormill.cli.demo.agreement import compared
 from rumormill.cli.demo.analysis import Analysis, missing_for_spark
+from rumormill.cli.demo.cast import Cast
 from rumormill.cli.demo.orchestrate import Demo
+from rumormill.cli.demo.overlay_act import OverlayAct, OverlayPlan
+from rumormill.cli.demo.overlay_table import Outcome
 from rumormill.cli.demo.plan import DemoPlan
 from rumormill.cli.demo.progress import BarReporter, JsonReporter, LineReporter, Reporter
 from rumormill.cli.demo.table import notes, result_table, row_object, total_object, verdict
@@ -21,6 +28,7 @@ from rumormill.cli.render import json_line
 from rumormill.cli.report import write_page
 from rumormill.cli.sentences import EXIT_FAILED, EXIT_INTERRUPTED, full_stop
 from rumormill.cli.session import until_stopped
+from rumormill.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from rumormill.pipeline.report import Report
@@ -29,20 +37,103 @@ WIDE = 100
 """Columns of a table that goes into a pipe or a file."""
 
 
-def run_demo(plan: DemoPlan, as_json: bool, spark: bool = True, page: Path | None = None) -> int:
+class Verdict(NamedTuple):
+    """How an act went."""
+
+    good: bool
+    sentence: str
+
+
+class Stage:
+    """Where the acts of one demo are played: how far they are, and what came of them, is told."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+        self.verdicts: list[Verdict] = []
+        self._json_reporter = JsonReporter(lambda line: print(line, flush=True))
+
+    def reporter(self) -> Reporter:
+        """For one act. Programs get one stream of events, whose first line is ``ready``."""
+        if self.as_json:
+            return self._json_reporter
+        return BarReporter() if sys.stderr.isatty() else LineReporter()
+
+    def console(self) -> Console:
+        """For the tables of one act."""
+        console = Console(highlight=False)
+        if not console.is_terminal:
+            console.width = WIDE
+        return console
+
+    def play(self, act: Cast) -> bool:
+        """Run an act; False if a signal cut it short. No process of it is left either way."""
+        return asyncio.run(until_stopped(_run(act)))
+
+    def judge(self, good: bool, sentence: str) -> None:
+        """Say how an act went."""
+        self.verdicts.append(Verdict(good, sentence))
+        if not self.as_json:
+            console = self.console()
+            console.print()
+            console.print(sentence, style="bold green" if good else "bold red")
+
+    def close(self) -> int:
+        """The end: 0 only if every act went well."""
+        good = all(verdict.good for verdict in self.verdicts)
+        if self.as_json:
+            text = " ".join(verdict.sentence for verdict in self.verdicts)
+            print(json_line("verdict", {"ok": good, "text": text}))
+        return 0 if good else EXIT_FAILED
+
+
+def run_demo(
+    plan: DemoPlan,
+    as_json: bool,
+    spark: bool = True,
+    page: Path | None = None,
+    overlay: bool = True,
+) -> int:
     """Run it and print the result; 0 only if no delivery is missing.
 
     Where there is Spark, it reads along, and its report comes after the table; the same as a page
-    goes to ``page``.
+    goes to ``page``. With ``overlay`` the second act follows.
     """
+    stage = Stage(as_json)
+    finished = _network_act(stage, plan, spark, page)
+    if finished and overlay and overlay_possible():
+        finished = _overlay_act(stage)
+    return stage.close() if finished else _interrupted()
+
+
+def run_overlay_demo(as_json: bool) -> int:
+    """The second act alone."""
+    stage = Stage(as_json)
+    return stage.close() if _overlay_act(stage) else _interrupted()
+
+
+def _interrupted() -> int:
+    warn("interrupted; all processes of the demo are gone.")
+    return EXIT_INTERRUPTED
+
+
+async def _run(act: Cast) -> None:
+    try:
+        await act.run()
+    finally:
+        act.reporter.close()
+        await act.close()
+
+
+# ---- the first act
+
+
+def _network_act(stage: Stage, plan: DemoPlan, spark: bool, page: Path | None) -> bool:
     with tempfile.TemporaryDirectory(prefix="rumormill-demo-") as name:
         folder = Path(name)
         analysis = analysis_for(folder, plan) if spark else None
-        demo = Demo(plan, _reporter(as_json), folder, analysis)
-        finished = asyncio.run(until_stopped(_run(demo)))
-        if not finished:
-            warn("interrupted; all processes of the demo are gone.")
-            return EXIT_INTERRUPTED
+        demo = Demo(plan, stage.reporter(), folder, analysis)
+        if not stage.play(demo):
+            return False
         report = None if analysis is None else _read_report(analysis)
     good, sentence = verdict(demo.ledger)
     if report is not None:
@@ -50,15 +141,16 @@ def run_demo(plan: DemoPlan, as_json: bool, spark: bool = True, page: Path | Non
 
         agrees, comparison = compared(demo.ledger, demo.ids, report_json(report)["peers"])
         good, sentence = good and agrees, f"{sentence} {comparison}"
-    if as_json:
-        _print_json(demo, report, good, sentence)
+    if stage.as_json:
+        _print_json(demo, report)
     else:
-        _print_people(demo, report, good, sentence)
+        _print_people(demo, report, stage.console())
+    stage.judge(good, sentence)
     if report is not None and page is not None:
         write_page(page, report_html(report))
-        if not as_json:
+        if not stage.as_json:
             print(f"The report with plots: {page} (any browser shows it).")
-    return 0 if good else EXIT_FAILED
+    return True
 
 
 def _read_report(analysis: Analysis) -> Report:
@@ -76,21 +168,7 @@ def analysis_for(folder: Path, plan: DemoPlan) -> Analysis | None:
     return None
 
 
-async def _run(demo: Demo) -> None:
-    try:
-        await demo.run()
-    finally:
-        demo.reporter.close()
-        await demo.close()
-
-
-def _reporter(as_json: bool) -> Reporter:
-    if as_json:
-        return JsonReporter(lambda line: print(line, flush=True))
-    return BarReporter() if sys.stderr.isatty() else LineReporter()
-
-
-def _print_json(demo: Demo, report: Report | None, good: bool, sentence: str) -> None:
+def _print_json(demo: Demo, report: Report | None) -> None:
     for row in demo.ledger.rows():
         print(json_line("node", row_object(row)))
     print(json_line("total", total_object(demo.ledger)))
@@ -98,13 +176,9 @@ def _print_json(demo: Demo, report: Report | None, good: bool, sentence: str) ->
         from rumormill.pipeline.report import report_json
 
         print(json_line("report", report_json(report)))
-    print(json_line("verdict", {"ok": good, "text": sentence}))
 
 
-def _print_people(demo: Demo, report: Report | None, good: bool, sentence: str) -> None:
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = WIDE
+def _print_people(demo: Demo, report: Report | None, console: Console) -> None:
     console.print()
     console.print(result_table(demo.plan, demo.ledger))
     console.print()
@@ -116,5 +190,43 @@ def _print_people(demo: Demo, report: Report | None, good: bool, sentence: str) 
         from rumormill.pipeline.report import print_report
 
         print_report(report, console)
-    console.print()
-    console.print(sentence, style="bold green" if good else "bold red")
+
+
+# ---- the second act
+
+
+def overlay_possible() -> bool:
+    """Whether what bep50 needs is installed; if not, a word about it."""
+    from rumormill.live.families import family_of
+
+    try:
+        family_of("bep50")
+    except ConfigError as error:
+        warn(f"without the second act: {full_stop(error.problem)}")
+        return False
+    return True
+
+
+def _overlay_act(stage: Stage) -> bool:
+    if not stage.as_json:
+        console = stage.console()
+        console.print()
+        console.rule("a topic on the BitTorrent DHT: bep50")
+    with tempfile.TemporaryDirectory(prefix="rumormill-demo-") as folder:
+        act = OverlayAct(OverlayPlan(), stage.reporter(), Path(folder))
+        if not stage.play(act):
+            return False
+    outcome = Outcome.of(act)
+    if stage.as_json:
+        for row in outcome.row_objects():
+            print(json_line("overlay_node", row))
+        print(json_line("overlay", outcome.total_object()))
+    else:
+        console = stage.console()
+        console.print()
+        console.print(outcome.table())
+        console.print()
+        for note in outcome.notes():
+            console.print(note, style="dim")
+    stage.judge(outcome.good, outcome.verdict())
+    return True

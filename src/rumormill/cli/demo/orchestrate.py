@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 from rumormill.cli.demo.analysis import Analysis
-from rumormill.cli.demo.ledger import Ledger, Traffic
+from rumormill.cli.demo.cast import POLL, RETURN_TIMEOUT, Cast
 from rumormill.cli.demo.plan import DemoPlan
 from rumormill.cli.demo.process import DemoError, WorkerProcess
-from rumormill.cli.demo.progress import JsonReporter, Reporter
+from rumormill.cli.demo.progress import Reporter
 from rumormill.cli.options import LOOPBACK
 
-START_TIMEOUT = 60.0
-CONNECT_TIMEOUT = 20.0
 MESH_TIMEOUT = 30.0
-RETURN_TIMEOUT = 40.0
-CONFIRM_TIMEOUT = 15.0
 DRAIN_TIMEOUT = 15.0
-COUNT_TIMEOUT = 10.0
-STOP_TIMEOUT = 3.0
-POLL = 0.05
 
 STAGES = ("bronze", "silver", "gold")
 """What Spark makes in the end, one from the other."""
@@ -32,7 +23,7 @@ LOW_DEGREE = 4
 """Peers in the mesh from which on a node counts as well connected (fewer if it has fewer links)."""
 
 
-class Demo:
+class Demo(Cast):
     """One demo at work. :meth:`run` does it all; :meth:`close` leaves no process behind."""
 
     def __init__(
@@ -42,15 +33,11 @@ class Demo:
         folder: Path,
         analysis: Analysis | None = None,
     ) -> None:
+        super().__init__(plan.nodes, reporter)
         self.plan = plan
-        self.ledger = Ledger(plan.nodes)
-        self.began = 0.0
-        self._counted = False
-        self.reporter = reporter
         self._folder = folder
         self._analysis = analysis
         self._reading: asyncio.Task[None] | None = None
-        self._workers = [WorkerProcess(node, self._heard) for node in range(plan.nodes)]
 
     async def run(self) -> None:
         """From the first process to the last count."""
@@ -66,18 +53,13 @@ class Demo:
         await self._analyse()
         self.reporter.done()
 
-    @property
-    def ids(self) -> list[str]:
-        """The nodes' names on the network, in order."""
-        return [worker.id for worker in self._workers]
-
     async def close(self) -> None:
         """End every process that we started."""
         if self._reading is not None:
             self._reading.cancel()
         if self._analysis is not None:
             await self._analysis.kill()
-        await asyncio.gather(*(worker.kill() for worker in self._workers))
+        await super().close()
 
     # ---- Spark
 
@@ -109,21 +91,12 @@ class Demo:
         self.reporter.move(len(STAGES))
         await analysis.stop()
 
-    # ---- what the workers tell
-
-    def _heard(self, node: int, event: dict[str, Any]) -> None:
-        match event["event"]:
-            case "delivered":
-                self.ledger.delivered(node, event["number"], event["latency"])
-            case "published":
-                self.ledger.published(event["number"], node, event["at"])
-            case "status" | "count":
-                self._note_status(node, event)
-
-    def _note_status(self, node: int, event: dict[str, Any]) -> None:
-        if not self._counted:
-            self.ledger.counted(node, Traffic(event["delivered"], event["duplicates"]))
-            self.ledger.degrees[node] = len(event["mesh"])
+    def _check_alive(self) -> None:
+        super()._check_alive()
+        if self._reading is not None and self._reading.done():
+            self._reading.result()
+        if self._analysis is not None:
+            self._analysis.check()
 
     # ---- the stages
 
@@ -132,31 +105,20 @@ class Demo:
         await self._all_move(lambda worker: self._start(worker, LOOPBACK))
         if self._analysis is not None:
             self._reading = asyncio.create_task(self._read_spools(self._analysis))
-        if isinstance(self.reporter, JsonReporter):
-            self.reporter.ready([worker.describe() for worker in self._workers])
+        self._tell_ready()
 
     async def _start(self, worker: WorkerProcess, listen: str) -> None:
-        await worker.start({
-            "node": worker.node,
+        await self._start_one(worker, {
             "network": self.plan.network,
             "listen": listen,
             "key_file": str(self._folder / f"node-{worker.node}.key"),
             "spool": None if self._analysis is None else self._analysis.spool_of(worker.node),
         })  # fmt: skip
-        ready = await worker.answer("ready", START_TIMEOUT, "starting")
-        worker.id, worker.address = ready["id"], ready["addresses"][0]
 
     async def _connect_all(self) -> None:
         count = self.plan.connections
         self.reporter.stage(f"connecting them, {count} connections", self.plan.nodes)
         await self._all_move(lambda worker: self._connect(worker, self.plan.links[worker.node]))
-
-    async def _connect(self, worker: WorkerProcess, others: tuple[int, ...]) -> None:
-        addresses = [self._workers[other].address for other in others]
-        worker.send({"do": "connect", "addresses": addresses})
-        answer = await worker.answer("connected", CONNECT_TIMEOUT, "connecting")
-        if answer["failed"]:
-            raise DemoError(f"node {worker.node} could not connect: {answer['failed'][0]}")
 
     async def _form_mesh(self) -> None:
         self.reporter.stage("forming the mesh", self.plan.nodes)
@@ -186,7 +148,7 @@ class Demo:
                 await asyncio.sleep(due - time.monotonic())
                 due += 1 / plan.rate
                 if number == plan.kill_after:
-                    await self._kill()
+                    await self._kill(plan.victim)
                 elif number == plan.return_after:
                     returning = asyncio.create_task(self._return())
                 elif number == plan.hold_after and returning is not None:
@@ -194,31 +156,13 @@ class Demo:
                         self.reporter.note("publishing waits for it")
                     await returning
                     due = max(due, time.monotonic())
-                self._publish(number)
+                self._publish(plan.publisher_of(number), number)
         finally:
             if returning is not None:
                 returning.cancel()
-        await self._confirmed()
-
-    def _publish(self, number: int) -> None:
-        self._check_alive()
-        self._workers[self.plan.publisher_of(number)].send({"do": "publish", "number": number})
-        self.reporter.move(number + 1)
-
-    async def _confirmed(self) -> None:
-        await self._until(
-            lambda: self.ledger.count == self.plan.messages,
-            CONFIRM_TIMEOUT,
-            "not every message was published",
-        )
+        await self._confirmed(plan.messages)
 
     # ---- the killed node
-
-    async def _kill(self) -> None:
-        worker = self._workers[self.plan.victim]
-        self.ledger.killed(worker.node, time.monotonic())
-        await worker.kill()
-        self.reporter.note(f"node {worker.node} was killed with SIGKILL")
 
     async def _return(self) -> None:
         worker = self._workers[self.plan.victim]
@@ -262,57 +206,3 @@ class Demo:
         while (left := self.ledger.outstanding()) and time.monotonic() < deadline:
             self.reporter.move(outstanding - left)
             await asyncio.sleep(POLL)
-
-    async def _count(self) -> None:
-        """Ask all for their last numbers before the first of them leaves the mesh of the others."""
-        self.reporter.stage("counting", self.plan.nodes)
-        await self._all_move(self._count_one)
-        self._counted = True
-        self.reporter.stage("stopping the processes", self.plan.nodes)
-        await self._all_move(lambda worker: worker.stop(STOP_TIMEOUT))
-
-    async def _count_one(self, worker: WorkerProcess) -> None:
-        worker.send({"do": "count"})
-        await worker.answer("count", COUNT_TIMEOUT, "counting")
-
-    # ---- waiting
-
-    async def _all_move(self, step: Callable[[WorkerProcess], Awaitable[None]]) -> None:
-        """Do one step with every worker at once; the bar moves as they finish."""
-        done = 0
-
-        async def one(worker: WorkerProcess) -> None:
-            nonlocal done
-            await step(worker)
-            done += 1
-            self.reporter.move(done)
-
-        async with asyncio.TaskGroup() as tasks:
-            for worker in self._workers:
-                tasks.create_task(one(worker))
-
-    async def _until(
-        self,
-        condition: Callable[[], bool],
-        timeout: float,
-        problem: str,
-        progress: Callable[[], int] | None = None,
-    ) -> None:
-        deadline = time.monotonic() + timeout
-        while not condition():
-            self._check_alive()
-            if time.monotonic() > deadline:
-                raise DemoError(f"{problem} within {timeout:g} s")
-            if progress is not None:
-                self.reporter.move(progress())
-            await asyncio.sleep(POLL)
-
-    def _check_alive(self) -> None:
-        for worker in self._workers:
-            away = worker.node in self.ledger.absences  # it may be between two lives
-            if not away and not worker.running:
-                raise DemoError(f"node {worker.node} ended by itself: {worker.last_words()}")
-        if self._reading is not None and self._reading.done():
-            self._reading.result()
-        if self._analysis is not None:
-            self._analysis.check()

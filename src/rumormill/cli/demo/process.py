@@ -147,11 +147,15 @@ class WorkerProcess(LedProcess):
         self.id = ""
         self.address = ""
         self.status: dict[str, Any] = {}
+        self.newest: int | None = None
+        """The number of the newest value, on a network that keeps one, as it told last."""
+        self.published = 0
+        """The number of its own newest value."""
         self._tell = on_event
 
     async def start(self, orders: dict[str, Any]) -> None:
         """Start the process; nothing is known of this life of it."""
-        self.status = {}
+        self.status, self.newest = {}, None
         await super().start(orders)
 
     def describe(self) -> dict[str, Any]:
@@ -160,5 +164,10 @@ class WorkerProcess(LedProcess):
 
     def _heard(self, event: dict[str, Any]) -> None:
         self._tell(self.node, event)
-        if event["event"] == "status":
-            self.status = event
+        match event["event"]:
+            case "status":
+                self.status, self.newest = event, event["seq"]
+            case "count":
+                self.newest = event["seq"]
+            case "published":
+                self.published = event["seq"] or 0

@@ -130,7 +130,9 @@ class JsonReporter(LineReporter):
         self._ready = False
 
     def ready(self, nodes: list[dict[str, object]]) -> None:
-        """All nodes are up."""
+        """All nodes are up; told once, for the first act."""
+        if self._ready:
+            return
         self._ready = True
         addresses = [node["address"] for node in nodes]
         self._write(json_line("ready", {"addresses": addresses, "id": nodes[0]["id"],

@@ -102,8 +102,8 @@ def _cells(name: str, row: dict[str, Any]) -> list[str]:
         str(row["expected"]),
         str(row["delivered"]),
         _ratio_cell(row["delivered"], row["expected"]),
-        *(_number(value, 1000) for value in row["latency"].values()),
-        _number(row["duplicates_per_delivery"]),
+        *(number_cell(value, 1000) for value in row["latency"].values()),
+        number_cell(row["duplicates_per_delivery"]),
         str(degree) if isinstance(degree, int) else f"{degree:.1f}",
     ]
 
@@ -119,10 +119,10 @@ def _ratio_cell(delivered: int, expected: int) -> str:
     return f"{delivered * 1000 // expected / 1000:.3f}"
 
 
-def _number(value: float | None, factor: float = 1) -> str:
+def number_cell(value: float | None, factor: float = 1) -> str:
     """A number in four characters, unless it is very large.
 
-    >>> _number(0.00234, 1000), _number(0.4321, 1000), _number(None)
+    >>> number_cell(0.00234, 1000), number_cell(0.4321, 1000), number_cell(None)
     ('2.3', '432', '-')
     """
     if value is None:

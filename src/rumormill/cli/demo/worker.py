@@ -39,9 +39,10 @@ class Orders(NamedTuple):
     node: int
     network: str
     listen: str
-    key_file: str
+    key_file: str | None
     spool: str | None = None
     """The folder in which it keeps what happens to it."""
+    topic: str = TOPIC
 
 
 class Worker:
@@ -49,6 +50,7 @@ class Worker:
 
     def __init__(self, orders: Orders, network: rumormill.Network) -> None:
         self._orders = orders
+        self._topic = orders.topic
         self._network = network
 
     async def obey(self, order: dict[str, Any]) -> None:
@@ -71,8 +73,8 @@ class Worker:
     async def _publish(self, number: int) -> None:
         at = time.monotonic()
         data = {"publisher": self._orders.node, "number": number, "at": at}
-        receipt = await self._network.publish(TOPIC, json.dumps(data).encode())
-        tell("published", number=number, at=at, peers=len(receipt.peers))
+        receipt = await self._network.publish(self._topic, json.dumps(data).encode())
+        tell("published", number=number, at=at, peers=len(receipt.peers), seq=self._newest())
 
     async def listen(self, messages: rumormill.Subscription) -> None:
         """Tell of every message; those of our own are not delivered to us."""
@@ -90,13 +92,24 @@ class Worker:
             self.tell_status()
             await asyncio.sleep(STATUS_INTERVAL)
 
+    def _newest(self) -> int | None:
+        """The number of the newest value, on a network that keeps one."""
+        if self._network.capabilities.every_message:
+            return None
+        from rumormill.live.bep50 import Bep50Network
+
+        assert isinstance(self._network, Bep50Network)
+        message = self._network.latest(self._topic)
+        return None if message is None else message.fields["seq"]
+
     def tell_status(self, event: str = "status") -> None:
         """Tell who is in our mesh (in floodsub: everybody), and what was counted."""
         counters = self._network.counters
         tell(
             event,
             at=time.monotonic(),
-            mesh=sorted(self._network.mesh(TOPIC)),
+            mesh=sorted(self._network.mesh(self._topic)),
+            seq=self._newest(),
             delivered=counters.get(DELIVERED, 0),
             duplicates=counters.get(DUPLICATE, 0),
         )
@@ -119,7 +132,7 @@ async def work() -> None:
         if spool is not None:
             attach(network, spool)
         worker = Worker(orders, network)
-        async with network.subscribe(TOPIC) as messages, asyncio.TaskGroup() as tasks:
+        async with network.subscribe(orders.topic) as messages, asyncio.TaskGroup() as tasks:
             side = [
                 tasks.create_task(worker.listen(messages)),
                 tasks.create_task(worker.tell_now_and_then()),
