@@ -1,4 +1,6 @@
-"""The matrix of the tests with real peers: peer x behaviour x direction, filled by the run.
+"""The matrices of the tests with real peers: peer x behaviour x direction, filled by the run.
+
+Each family of networks has one, for each has its own peers.
 
 A test says which row it belongs to by ``@row(behaviour, direction)``; the peer, and the direction
 where it is not given, are its parameters of these names. A cell may stand for several tests.
@@ -12,8 +14,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-PEERS = ("rust", "js", "py", "go")
-
 # Directions
 WE_DIAL = "we dial"
 THEY_DIAL = "they dial"
@@ -21,7 +21,7 @@ OURS = "ours to them"
 THEIRS = "theirs to us"
 BOTH = "both ways"
 
-# Behaviours
+# Behaviours of libp2p
 GOSSIPSUB_SIGNED = "gossipsub, signed: 100 messages each way"
 GOSSIPSUB_UNSIGNED = "gossipsub, unsigned: 100 messages each way"
 FLOODSUB_SIGNED = "floodsub, signed: 100 messages each way"
@@ -36,7 +36,18 @@ IDENTIFY = "Noise, yamux, identify"
 PING = "ping"
 STREAMS = "streams under load"
 
-ROWS = (
+# Behaviours of bep50
+ITEMS = "mutable items: string, dict, 999 bytes, salts"
+CAS = "compare-and-swap, refusals"
+IN_TURN = "three implementations write one item in turn"
+REPUT = "the hourly repetition of a value"
+UPDATE = "BEP 46: the update of a torrent"
+FROM_MAIN = "a value put on the main DHT reaches the overlay"
+NEWCOMER = "who knows only the key finds the overlay"
+STRANGER = "an ordinary node is no member of a topic"
+KILLED = "overlay in processes, some killed with -9"
+
+LIBP2P_ROWS = (
     (IDENTIFY, WE_DIAL),
     (IDENTIFY, THEY_DIAL),
     (PING, OURS),
@@ -62,11 +73,24 @@ ROWS = (
     (MIXED, BOTH),
 )
 
+BEP50_ROWS = (
+    (ITEMS, OURS),
+    (ITEMS, THEIRS),
+    (IN_TURN, BOTH),
+    (CAS, OURS),
+    (REPUT, OURS),
+    (UPDATE, OURS),
+    (FROM_MAIN, THEIRS),
+    (NEWCOMER, BOTH),
+    (STRANGER, BOTH),
+    (KILLED, BOTH),
+)
+
 NO_ROUTER = "the go module proxy has no router: see tests/vectors/go-wire"
-ABSENT: dict[tuple[str, str], str] = {
+LIBP2P_ABSENT: dict[tuple[str, str], str] = {
     **{
         (behaviour, "go"): NO_ROUTER
-        for behaviour, _ in ROWS
+        for behaviour, _ in LIBP2P_ROWS
         if behaviour not in (IDENTIFY, PING, STREAMS)
     },
     **{
@@ -77,6 +101,31 @@ ABSENT: dict[tuple[str, str], str] = {
     (FLOODSUB_UNSIGNED, "js"): "its floodsub drops messages without an author, its own too",
 }
 """Cells that no test can fill, and why."""
+
+BEP50_ABSENT: dict[tuple[str, str], str] = {
+    **{
+        (behaviour, "bittorrent-dht"): "a matter of the DHT around it: tested with libtorrent"
+        for behaviour in (REPUT, NEWCOMER, KILLED)
+    },
+}
+
+
+class Table(NamedTuple):
+    """The matrix of one family: its columns, its rows, and the cells that no test can fill."""
+
+    family: str
+    peers: tuple[str, ...]
+    rows: tuple[tuple[str, str], ...]
+    absent: Mapping[tuple[str, str], str]
+
+    def cells(self) -> list[Cell]:
+        """All fields, row by row."""
+        return [Cell(*each, peer) for each in self.rows for peer in self.peers]
+
+
+LIBP2P = Table("libp2p", ("rust", "js", "py", "go"), LIBP2P_ROWS, LIBP2P_ABSENT)
+BEP50 = Table("bep50", ("libtorrent", "bittorrent-dht"), BEP50_ROWS, BEP50_ABSENT)
+TABLES = (LIBP2P, BEP50)
 
 
 class Cell(NamedTuple):
@@ -115,7 +164,7 @@ def cells_of(item: pytest.Item) -> list[Cell]:
         behaviour = str(marker.args[0])
         direction = marker.kwargs["direction"] or parameters.get("direction")
         peers = marker.kwargs["peer"] or parameters.get("peer")
-        if (behaviour, direction) not in ROWS or peers is None:
+        if peers is None or not any((behaviour, direction) in table.rows for table in TABLES):
             raise pytest.UsageError(
                 f"{item.nodeid}: no such row: {behaviour}, {direction}, {peers}"
             )
@@ -152,7 +201,8 @@ def word(cell: Cell, outcomes: list[Outcome] | None) -> str:
     ('?', '-')
     """
     if not outcomes:
-        return "-" if (cell.behaviour, cell.peer) in ABSENT else "?"
+        place = (cell.behaviour, cell.peer)
+        return "-" if any(place in table.absent for table in TABLES) else "?"
     states = Counter(outcome.state for outcome in outcomes)
     if states["failed"]:
         return f"NO ({states['failed']} of {len(outcomes)})"
@@ -161,27 +211,35 @@ def word(cell: Cell, outcomes: list[Outcome] | None) -> str:
     return "yes" if len(outcomes) == 1 else f"yes ({len(outcomes)})"
 
 
-def table(matrix: Matrix) -> list[list[str]]:
+def table_rows(table: Table, matrix: Matrix) -> list[list[str]]:
     """The rows with their cells, under a head."""
-    rows = [["behaviour", "direction", *PEERS]]
-    for behaviour, direction in ROWS:
-        cells = [Cell(behaviour, direction, peer) for peer in PEERS]
+    rows = [["behaviour", "direction", *table.peers]]
+    for behaviour, direction in table.rows:
+        cells = [Cell(behaviour, direction, peer) for peer in table.peers]
         rows.append([behaviour, direction, *(word(cell, matrix.get(cell)) for cell in cells)])
     return rows
 
 
 def as_text(matrix: Matrix) -> list[str]:
     """The rows that were run, for a terminal, and why something was skipped."""
-    head, *rows = table(matrix)
     run = {(cell.behaviour, cell.direction) for cell in matrix}
-    rows = [head, *(each for each in rows if (each[0], each[1]) in run)]
+    lines: list[str] = []
+    for table in TABLES:
+        head, *rows = table_rows(table, matrix)
+        rows = [each for each in rows if (each[0], each[1]) in run]
+        if rows:
+            lines += [*([""] if lines else []), *_aligned([head, *rows])]
+    return lines + [f"skipped: {reason}" for reason in reasons(matrix, "skipped")]
+
+
+def _aligned(rows: list[list[str]]) -> list[str]:
     widths = [max(len(each) for each in column) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(each.ljust(width) for each, width in zip(line, widths, strict=True)).rstrip()
         for line in rows
     ]
     lines.insert(1, "  ".join("-" * width for width in widths))
-    return lines + [f"skipped: {reason}" for reason in reasons(matrix, "skipped")]
+    return lines
 
 
 def reasons(matrix: Matrix, state: str) -> list[str]:
@@ -192,29 +250,40 @@ def reasons(matrix: Matrix, state: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def words(matrix: Matrix) -> dict[Cell, str]:
+def words(table: Table, matrix: Matrix) -> dict[Cell, str]:
     """What stands in each cell."""
-    cells = [Cell(*each, peer) for each in ROWS for peer in PEERS]
-    return {cell: word(cell, matrix.get(cell)) for cell in cells}
+    return {cell: word(cell, matrix.get(cell)) for cell in table.cells()}
 
 
-def complete(matrix: Matrix) -> bool:
+def complete(table: Table, matrix: Matrix) -> bool:
     """Whether every cell was run, whatever came of it."""
-    return "?" not in words(matrix).values()
+    return "?" not in words(table, matrix).values()
 
 
-def unfilled(matrix: Matrix) -> list[str]:
+def unfilled(table: Table, matrix: Matrix) -> list[str]:
     """Cells that did not run, or did not pass."""
     return [
         f"{cell}: {found}"
-        for cell, found in words(matrix).items()
+        for cell, found in words(table, matrix).items()
         if not found.startswith(("yes", "-"))
     ]
 
 
-def to_json(matrix: Matrix) -> list[list[Any]]:
-    """The matrix in plain values."""
-    return [[*cell, [list(each) for each in outcomes]] for cell, outcomes in matrix.items()]
+def cache_key(table: Table) -> str:
+    """Where pytest's cache keeps the matrix of the last run of all tests of the family:
+    docs/make_interop.py makes a page of it.
+    """
+    return f"interop/{table.family}"
+
+
+def to_json(table: Table, matrix: Matrix) -> list[list[Any]]:
+    """The table's part of the matrix in plain values."""
+    own = set(table.cells())
+    return [
+        [*cell, [list(each) for each in outcomes]]
+        for cell, outcomes in matrix.items()
+        if cell in own
+    ]
 
 
 def from_json(rows: Iterable[list[Any]]) -> dict[Cell, list[Outcome]]:

@@ -58,7 +58,7 @@ def write(peer: str, name: str, session: Session) -> None:
         for way, ours in (("from", True), ("to", False)):
             sent = "sent to the peer" if ours else "got from the peer"
             title = (
-                f"{versions()[peer]}: frames that our node {probe} {sent}; "
+                f"{versions("libp2p")[peer]}: frames that our node {probe} {sent}; "
                 f"{speech.signing}, ids {speech.message_id}"
             )
             lines = [line for line in each.lines if line.ours is ours]

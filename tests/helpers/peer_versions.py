@@ -8,9 +8,24 @@ import tomllib
 
 from real_peers import SOURCES
 
+ROOT = SOURCES.parent.parent.parent
 
-def versions() -> dict[str, str]:
-    """For each peer, its libraries in words."""
+
+def versions(family: str) -> dict[str, str]:
+    """For each peer of the family, its libraries in words."""
+    return _libp2p() if family == "libp2p" else _bep50()
+
+
+def _bep50() -> dict[str, str]:
+    node = json.loads((SOURCES / "dht" / "package.json").read_text())["dependencies"]
+    pinned = _found(r"^libtorrent==(\S+)", (ROOT / "requirements" / "dev.txt").read_text())
+    return {
+        "libtorrent": f"libtorrent {pinned} (its binding for Python)",
+        "bittorrent-dht": f"bittorrent-dht {node['bittorrent-dht']} (Node)",
+    }
+
+
+def _libp2p() -> dict[str, str]:
     node = json.loads((SOURCES / "js" / "package.json").read_text())["dependencies"]
     cargo = tomllib.loads((SOURCES / "rust" / "Cargo.toml").read_text())["dependencies"]
     requirements = (SOURCES / "python" / "requirements.txt").read_text()

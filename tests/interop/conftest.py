@@ -1,6 +1,6 @@
 """Tests with real peers: marked as such, given more time, and the peers as fixtures.
 
-At the end of a run, the matrix of what was tested with whom is printed.
+At the end of a run, the matrices of what was tested with whom are printed.
 """
 
 from __future__ import annotations
@@ -10,17 +10,21 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
+import dht_peer
 import go_peer
 import interop_matrix
 import js_peer
 import py_peer
 import pytest
+import pytest_asyncio
 import rumormill_peer
 import rust_peer
+from dht_peer import DhtPeer, StartDhtPeer
 from go_peer import GoPeer, StartGoPeer
 from js_peer import JsPeer, StartJsPeer
 from our_node import OpenNode, OurNode, open_our_node
 from peer_process import PeerProcess, RouterPeer
+from private_dht import PrivateDht
 from py_peer import PyPeer, StartPyPeer
 from rumormill_peer import RumormillPeer, StartRumormillPeer
 from rust_peer import RustPeer, StartRustPeer
@@ -30,10 +34,6 @@ TIMEOUT = 300
 
 # Programs for other environments than that of the tests.
 collect_ignore = ["peers"]
-
-MATRIX = "interop/matrix"
-"""Where pytest's cache keeps the matrix of the last run of all tests: docs/make_interop.py makes a
-page of it."""
 
 Peer = TypeVar("Peer", bound=PeerProcess)
 
@@ -66,8 +66,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for line in interop_matrix.as_text(matrix):
         terminalreporter.line(line)
     cache = getattr(terminalreporter.config, "cache", None)
-    if cache is not None and interop_matrix.complete(matrix):
-        cache.set(MATRIX, interop_matrix.to_json(matrix))
+    for table in interop_matrix.TABLES:
+        if cache is not None and interop_matrix.complete(table, matrix):
+            cache.set(interop_matrix.cache_key(table), interop_matrix.to_json(table, matrix))
 
 
 # ---- the programs
@@ -77,6 +78,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def js_program() -> Path:
     """The js peer's program, with its packages installed."""
     return js_peer.installed_program()
+
+
+@pytest.fixture(scope="session")
+def dht_program() -> Path:
+    """The bittorrent-dht peer's program, with its packages installed."""
+    return dht_peer.installed_program()
 
 
 @pytest.fixture(scope="session")
@@ -151,6 +158,23 @@ def start_peer(request: pytest.FixtureRequest, peer: str) -> Callable[..., Await
     """Starts peers of the kind that the test's parameter ``peer`` names."""
     start: Callable[..., Awaitable[RouterPeer]] = request.getfixturevalue(f"start_{peer}_peer")
     return start
+
+
+# ---- the main DHT of bep50: nodes for all tests of a module, which share one event loop
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def private_dht() -> AsyncIterator[PrivateDht]:
+    """Ten libtorrent nodes that know each other and nobody else."""
+    async with PrivateDht() as dht:
+        yield dht
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def start_dht_peer(dht_program: Path) -> AsyncIterator[StartDhtPeer]:
+    """Starts bittorrent-dht nodes (arguments of :meth:`DhtPeer.start`), stops them at the end."""
+    async with AsyncExitStack() as stack:
+        yield _starter(stack, DhtPeer.start, dht_program)
 
 
 # ---- our own nodes
