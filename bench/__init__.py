@@ -6,6 +6,12 @@ python -m bench mesh       ten nodes that all know each other
 python -m bench codec      single parts of our own, in one process
 python -m bench capture    what keeping a spool costs a node
 python -m bench import     foreign traces into a spool
+python -m bench source     rows that Spark reads, beside Parquet and Kafka
+python -m bench latency    how late Spark has them, beside Kafka
+python -m bench scale      the overlay of BEP 50 with 1,000 and 10,000 nodes, in virtual time
+python -m bench krpc       a node of a bep50 overlay: puts and answers, beside libtorrent
+python -m bench amplification   what a forged source address brings to its owner
+python -m bench analytics  trace events from bronze to gold, and DuckDB
 python -m bench profile    where the time goes
 """
 

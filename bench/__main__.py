@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import signal
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -92,6 +94,8 @@ def warn_if_busy(progress: Progress) -> None:
 def main() -> None:
     """Measure, write, show."""
     arguments = parse_arguments()
+    # Whoever ends us by a signal ends what we started, too.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     with Progress(Console(stderr=True)) as progress:
         if arguments.part == "profile":
             files = asyncio.run(profile.run(arguments.output, arguments.quick, progress))

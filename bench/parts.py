@@ -10,10 +10,27 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench import capture, codec, latency, mesh, pair, source, trace_import, versions
+from bench import (
+    amplification,
+    analytics,
+    capture,
+    codec,
+    krpc,
+    latency,
+    mesh,
+    overlay_scale,
+    pair,
+    source,
+    trace_import,
+    versions,
+)
+from bench.amplification import amplification_goals, amplification_tables
+from bench.analytics_tables import analytics_goals, analytics_tables
 from bench.contestants import Entry, versions_of
 from bench.goals import Goal, capture_goals, mesh_goals, pair_goals
+from bench.krpc_tables import krpc_goals, krpc_tables
 from bench.progress import Progress
+from bench.scale_tables import scale_goals, scale_tables
 from bench.spark_goals import latency_goals, source_goals
 from bench.spark_tables import latency_tables, source_tables
 from bench.tables import (
@@ -66,6 +83,10 @@ PARTS = {
     "import": Part(trace_import.run, trace_import.ImportPlan(), trace_import.QUICK, import_tables),
     "source": Part(source.run, source.SourcePlan(), source.QUICK, source_tables, source_goals),
     "latency": Part(latency.run, latency.LatencyPlan(), latency.QUICK, latency_tables, latency_goals),  # noqa: E501
+    "analytics": Part(analytics.run, analytics.AnalyticsPlan(), analytics.QUICK, analytics_tables, analytics_goals),  # noqa: E501
+    "krpc": Part(krpc.run, krpc.KrpcPlan(), krpc.QUICK, krpc_tables, krpc_goals),
+    "amplification": Part(amplification.run, amplification.AmplificationPlan(), amplification.QUICK, amplification_tables, amplification_goals),  # noqa: E501
+    "scale": Part(overlay_scale.run, overlay_scale.ScalePlan(), overlay_scale.QUICK, scale_tables, scale_goals),  # noqa: E501
 }
 # fmt: on
 """In the order in which they are measured and shown."""

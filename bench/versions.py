@@ -84,6 +84,16 @@ def js(program: Path) -> dict[str, str]:
     return {**found, "node": _said("node", "--version").removeprefix("v")}
 
 
+def bittorrent_dht(program: Path) -> dict[str, str]:
+    """The packages that the peer on the main DHT runs on."""
+    modules = program.parent.parent / "node_modules"
+    package = json.loads((modules / "bittorrent-dht" / "package.json").read_text())
+    return {
+        "bittorrent-dht": str(package["version"]),
+        "node": _said("node", "--version").removeprefix("v"),
+    }
+
+
 def py(program: Path) -> dict[str, str]:
     """The packages that the py peer runs on."""
     script = (
