@@ -61,7 +61,8 @@ def _cost_table(part: Row) -> Table:
             "copies: packets with the value that a node sent for each publication; foreseen: about"
             " so many by a sketch of the protocol, before it was built; bytes: all that"
             " it sent in the seconds after it; quiet: while nothing was published, nodes that"
-            " come back included. table: entries;"
+            " come back included. to join: (saved) nodes did not join, but began with tables as"
+            " if of an earlier run, and verified them. table: entries;"
             " known by: in how many tables a node is; dead: share of the entries whose node is"
             " gone. The last two columns are of the simulation itself.",
         ],
@@ -70,7 +71,7 @@ def _cost_table(part: Row) -> Table:
         table.lines.append(
             [*_case(row), number(row["copies_per_node"]), FORESEEN[_manner(row)],
              number(row["bytes_per_node"]), number(row["quiet_bytes_per_second"]),
-             number(row["bytes_to_join"]), number(row["table_mean"]), number(row["table_max"]),
+             _to_join(row), number(row["table_mean"]), number(row["table_max"]),
              number(row["log2_nodes"]), number(row["known_by_mean"]), number(row["known_by_min"]),
              f"{row['dead_entries']:.3f}", number(row["cpu_seconds"]),
              number(row["packets_per_cpu_second"])]
@@ -80,6 +81,11 @@ def _cost_table(part: Row) -> Table:
 
 def _case(row: Row) -> list[str]:
     return [number(row["nodes"]), f"{row['size']} B", _manner(row), str(row["seed"])]
+
+
+def _to_join(row: Row) -> str:
+    """What it took to find the others; nodes with saved tables only had to verify them."""
+    return number(row["bytes_to_join"]) + (" (saved)" if row["resumed"] else "")
 
 
 def _manner(row: Row) -> str:

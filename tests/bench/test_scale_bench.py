@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[2]
 
 def row(**changes: Any) -> dict[str, Any]:
     figures: dict[str, Any] = {
-        "nodes": 1000, "size": 100, "seed": 1, "publications": 10, "expected": 9000,
-        "missing": 0, "ratio": 1.0, "worst_ratio": 1.0, "seconds_to_50": 0.25,
+        "nodes": 1000, "size": 100, "seed": 1, "resumed": False, "publications": 10,
+        "expected": 9000, "missing": 0, "ratio": 1.0, "worst_ratio": 1.0, "seconds_to_50": 0.25,
         "seconds_to_99": 0.5, "seconds_to_100": None, "newcomers": 30, "behind": 0,
         "hops_mean": 4.5, "hops_max": 9,
         "copies_per_node": 18.0, "bytes_per_node": 7000.0, "quiet_bytes_per_second": 12.0,
@@ -45,13 +45,14 @@ def test_a_quick_run_reaches_everybody_and_writes_its_tables(tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     measured = json.loads(done.stdout)["scale"]
     for each in measured["rows"]:
-        assert each["nodes"] == 60
+        assert each["nodes"] == (80 if each["resumed"] else 60)
         assert each["expected"] > 50
         assert (each["ratio"], each["behind"]) == (1.0, 0)
         assert 1 <= each["hops_mean"] <= each["hops_max"] <= 12
         assert each["drops"]["lost"] > 100
-    small, large = measured["rows"]
-    assert large["copies_per_node"] < small["copies_per_node"]
+    rows = measured["rows"]
+    for small, large in zip(rows[::2], rows[1::2], strict=True):
+        assert large["copies_per_node"] < small["copies_per_node"]
     page = (tmp_path / "latest.md").read_text()
     assert "is the newest value everywhere?" in page and "Goals: scale" in page
 
@@ -72,3 +73,8 @@ def test_a_ratio_that_is_not_whole_does_not_look_whole_and_a_time_too_long_is_le
     assert delivery.lines[0][6] == "0.999"
     assert delivery.lines[0][9:12] == ["0.25", "0.50", "-"]
     assert [line[5] for line in cost.lines] == ["20", "5"]
+
+
+def test_saved_tables_are_not_taken_for_joining() -> None:
+    _, cost = scale_tables(part(row(), row(resumed=True)))
+    assert [line[8] for line in cost.lines] == ["20,000", "20,000 (saved)"]

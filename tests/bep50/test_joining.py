@@ -64,11 +64,40 @@ def test_a_joiner_is_not_joined_before_it_knows_the_newest_value() -> None:
     assert network.texts(newcomer) == ["seven"]
 
 
+def test_who_waits_for_the_check_of_a_newer_value_has_not_joined_yet() -> None:
+    network = OverlayNetwork()
+    first = network.add()
+    network.publish(first, b"x")
+    network.hold_checks = True
+    second = network.add(contacts=[first])
+    network.run(10)
+    assert network.held and not network.nodes[second].joined(TEXT)
+    network.hold_checks = False
+    network.release()
+    assert network.nodes[second].joined(TEXT)
+    assert len(network.events(second, "joined")) == 1
+
+
+def test_who_waits_for_a_newer_value_has_not_joined_yet_but_does_not_wait_for_ever() -> None:
+    network = OverlayNetwork()
+    first = network.add()
+    network.publish(first, b"x")
+    network.loses = lambda source, target, packet: b"3:sig64" in packet
+    second = network.add(contacts=[first])
+    network.run(1.5)
+    assert first in network.nodes[second].peers() and not network.nodes[second].joined(TEXT)
+    network.run(10)
+    assert network.nodes[second].joined(TEXT)
+
+
 def test_a_node_with_nobody_is_not_joined() -> None:
     network = OverlayNetwork()
     alone = network.add(contacts=[address_of(99)])
     network.run(60)
     assert not network.nodes[alone].joined(TEXT)
+    network.forget()
+    network.run(3600)
+    assert 100 <= len(network.queries(alone, "get")) <= 140, "it tries every half minute"
 
 
 def test_dead_contacts_of_the_other_ip_family_do_not_hold_a_node_up() -> None:
@@ -299,3 +328,13 @@ def test_a_node_that_comes_back_at_its_address_is_pushed_to_again_at_once(away: 
     network.publish(addresses[0], b"back")
     network.run(1)
     assert network.texts(gone) == ["back"]
+
+
+def test_what_is_left_of_a_large_network_becomes_a_full_mesh_again() -> None:
+    network = OverlayNetwork()
+    addresses = network.add_many(40)
+    for address in addresses[7:]:
+        network.kill(address)
+    network.run(1800)
+    for address in addresses[:7]:
+        assert set(network.nodes[address].subscribers(TEXT)) == set(addresses[:7]) - {address}

@@ -90,9 +90,11 @@ def test_the_nearest_nodes_are_found_from_one_address() -> None:
     assert len(asked) < 30
 
 
-def test_every_query_is_read_only_and_of_no_topic() -> None:
+@pytest.mark.parametrize("own_id", [b"\x00" * 20, b"\xff" * 20], ids=["low", "high"])
+def test_every_query_is_read_only_and_of_no_topic(own_id: bytes) -> None:
     dht = ModelDht(30)
-    made = client(dht)
+    made = MainClient(own_id, MainParameters(), random.Random(1))
+    dht.run(made, MainContact((dht.nodes[0].peer,)))
     read(dht, made)
     write(dht, made, item(1))
     queries = [read_packet(packet.packet) for packet in dht.packets]
@@ -102,9 +104,9 @@ def test_every_query_is_read_only_and_of_no_topic() -> None:
         assert query.read_only
         assert query.topic is None
         # The other half of all ids: no search for the item comes upon us.
-        own_id = query.arguments[b"id"]
-        assert isinstance(own_id, bytes)
-        assert (own_id[0] ^ item(1).target[0]) & 0x80
+        shown = query.arguments[b"id"]
+        assert isinstance(shown, bytes)
+        assert (shown[0] ^ item(1).target[0]) & 0x80
 
 
 def test_silent_nodes_cost_their_time_and_no_more() -> None:
@@ -200,7 +202,9 @@ def test_an_answer_from_another_address_or_to_no_query_is_ignored() -> None:
 
 def test_one_host_cannot_fill_a_search() -> None:
     dht = ModelDht(8)
-    crowd = [ModelNode(number, bytes([0, number] + [0] * 18)) for number in range(40)]
+    # Nearer to the item than any honest node.
+    start = item(1).target[:10]
+    crowd = [ModelNode(number, start + bytes([number] * 10)) for number in range(40)]
     for number, node in enumerate(crowd):
         node.peer = f"8.8.8.8:{7000 + number}"
         dht.by_peer[node.peer] = node

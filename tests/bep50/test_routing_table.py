@@ -468,3 +468,36 @@ class AnyTable(RuleBasedStateMachine):
 
 
 TestAnyTable = AnyTable.TestCase
+
+
+@given(st.floats(0, 2e9), st.floats(0.1, 2000.0))
+def test_a_bucket_is_refreshed_at_the_very_time_that_was_told(now: float, interval: float) -> None:
+    table = RoutingTable(OWN, OverlayParameters(refresh_interval=interval), Random(1), now)
+    due = table.next_refresh()
+    assert table.buckets_to_refresh(due) == [0]
+    assert table.next_refresh() > due
+
+
+def test_when_a_network_has_become_small_its_nodes_find_room_again() -> None:
+    table = table_of()
+    for depth in range(6):
+        fill(table, "0" * depth + "1", 12, start=1 + 100 * depth)
+    assert table.sizes()["buckets"] > 4
+    for entry in table.entries:
+        if entry.number.bit_length() < 160:  # all but the far half
+            table.remove(entry.peer, 10.0)
+    assert table.sizes()["buckets"] <= 2
+    fill(table, "1", 20, start=1000)
+    assert len(table) == 8, "the sibling of home has room for eight"
+
+
+def test_after_a_merge_the_new_sibling_is_looked_through_at_once() -> None:
+    table = table_of(refresh_interval=900.0)
+    for depth in range(6):
+        fill(table, "0" * depth + "1", 12, start=1 + 100 * depth)
+    table.buckets_to_refresh(5000.0)
+    before = table.sizes()["buckets"]
+    for entry in [each for each in table.entries if each.number.bit_length() < 157]:
+        table.remove(entry.peer, 5000.0)
+    assert table.sizes()["buckets"] < before
+    assert table.buckets_to_refresh(5000.1)

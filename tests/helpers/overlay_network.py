@@ -12,6 +12,7 @@ from rumormill.bep50.bencode import Dict, Value, decode, encode
 from rumormill.bep50.effects import Contact, Listening, Publish
 from rumormill.bep50.items import Item, genuine
 from rumormill.bep50.keys import ItemKey
+from rumormill.bep50.krpc import PutTemplate
 from rumormill.bep50.node import Node
 from rumormill.bep50.parameters import OverlayParameters
 from rumormill.bep50.topics import TopicName
@@ -228,3 +229,29 @@ class OverlayNetwork:
         """Forget the packets and effects so far."""
         self.packets.clear()
         self.effects.clear()
+
+
+# ---- for tests of puts
+
+
+def count_puts(network: OverlayNetwork) -> int:
+    """How many puts were sent by all."""
+    return sum(b"1:q3:put" in packet for _, _, _, packet in network.packets)
+
+
+def lose_puts_between(network: OverlayNetwork, source: str, target: str) -> None:
+    """From now on no put of the one reaches the other."""
+    network.loses = lambda by, to, packet: (by, to) == (source, target) and b"1:q3:put" in packet
+
+
+def token_of(network: OverlayNetwork, target: str, source: str) -> bytes:
+    """A token for an address that is no node."""
+    get: dict[bytes, Any] = {b"a": {b"id": b"f" * 20, b"target": TOPIC.target}, b"t": b"tok"}
+    network.send(source, target, {**get, b"c": TOPIC.target, b"q": b"get", b"y": b"q"})
+    answers = [each for each in network.sent(target, source) if each.get(b"t") == b"tok"]
+    return bytes(answers[-1][b"r"][b"token"])
+
+
+def put_packet(item: Item, token: bytes) -> bytes:
+    """A put of the item."""
+    return PutTemplate(b"f" * 20, item, TOPIC.target).packet(b"put", token)

@@ -168,6 +168,18 @@ async def test_what_the_system_does_not_take_waits_in_order_and_past_a_bound_is_
         assert left.udp.waiting == 0
 
 
+async def test_nothing_overtakes_what_waits() -> None:
+    async with ends() as (left, right, _, theirs):
+        each = left.udp._sockets[False]
+        full = FullSocket(each._socket)
+        each._socket = full  # type: ignore[assignment]
+        left.udp.send(Send(theirs, b"first"))
+        full.full = False
+        left.udp.send(Send(theirs, b"second"))
+        await right.until(lambda: len(right.received) == 2)
+        assert [each.packet for each in right.received] == [b"first", b"second"]
+
+
 async def test_what_waits_at_the_close_is_counted_as_lost() -> None:
     async with ends() as (left, _, _, theirs):
         each = left.udp._sockets[False]

@@ -144,7 +144,7 @@ class Answering:
         who showed a token is at its own address, and may be one that was gone and is back.
         """
         node = self._node
-        if peer in overlay.asking or peer in node.addresses:
+        if peer in overlay.asking or peer in node.book.own:
             return
         if not shown and overlay.tried.proven(peer, now):
             return

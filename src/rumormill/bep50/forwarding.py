@@ -62,11 +62,10 @@ class Forwarding:
         outcomes = {}
         for overlay in topic.overlays:
             for entry in overlay.table.entries:
-                topic.expect(entry.peer)
                 condition = cas if entry.seq >= 0 else None
                 outcome = self._pass_on(overlay, entry, purpose, condition)
-                if outcome == FULL:
-                    topic.refused_by(entry.peer, topic.seq, 0, FULL)
+                if outcome != FULL:
+                    topic.expect(entry.peer)
                 outcomes[entry.peer] = outcome
         return outcomes
 
@@ -88,7 +87,8 @@ class Forwarding:
         item = overlay.topic.item
         assert item is not None
         fresh = entry.token is not None and self._node.now - entry.token_at < self._fresh
-        if fresh and len(item.value) <= self._at_once:
+        # With a condition it is put in any case: only a put can carry it.
+        if fresh and (len(item.value) <= self._at_once or cas is not None):
             return self._put(overlay, entry, purpose, cas)
         if entry.peer in overlay.asking:
             return WAITS  # its answer will show that it is behind

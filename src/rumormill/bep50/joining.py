@@ -53,7 +53,7 @@ class Joining:
         """Ask addresses that may be members."""
         most = self._node.parameters.most_contacts
         for peer in peers:
-            if peer in self._node.addresses:
+            if peer in self._node.book.own:
                 continue
             if peer not in overlay.contacts and len(overlay.contacts) >= most:
                 self._node.drops.count("contact", "too_many")
@@ -61,7 +61,7 @@ class Joining:
             overlay.contacts[peer] = None
             if peer not in overlay.owed:
                 overlay.owed[peer] = None
-                self._node.await_contact(peer, overlay)
+                self._node.book.expect(peer, overlay)
         if overlay.contacts and not overlay.searched:
             overlay.searching = True
         self._ask(overlay, list(overlay.owed))
@@ -131,7 +131,9 @@ class Joining:
         """A member answered a ``get``: now it can be asked whom it knows."""
         lookup = purpose.lookup
         if lookup is not None and lookup in overlay.lookups:
-            self._find(overlay, peer, lookup, token)
+            if not self._find(overlay, peer, lookup, token):
+                lookup.failed(peer)
+                self._advance(overlay, lookup)
             return
         if purpose.probe:
             overlay.former.pop(peer, None)
@@ -171,17 +173,18 @@ class Joining:
             for peer in lookup.to_ask():
                 entry = overlay.table.entry(peer)
                 if entry is not None and entry.token is not None:
-                    self._find(overlay, peer, lookup, entry.token)
-                elif not overlay.get(peer, Purpose(lookup=lookup)):
+                    sent = self._find(overlay, peer, lookup, entry.token)
+                else:
+                    sent = overlay.get(peer, Purpose(lookup=lookup))
+                if not sent:
                     lookup.failed(peer)
                     asked = True
         if lookup.finished and overlay.lookups.pop(lookup, None) == self._node.id:
             self._searched(overlay)
 
-    def _find(self, overlay: Overlay, peer: Peer, lookup: Lookup, token: bytes | None) -> None:
+    def _find(self, overlay: Overlay, peer: Peer, lookup: Lookup, token: bytes | None) -> bool:
         target = overlay.lookups[lookup]
-        if not overlay.ask(peer, FIND, {b"target": target}, Purpose(lookup=lookup), token):
-            lookup.failed(peer)
+        return overlay.ask(peer, FIND, {b"target": target}, Purpose(lookup=lookup), token)
 
     def found(
         self, overlay: Overlay, peer: Peer, purpose: Purpose, values: Dict, now: float
@@ -193,7 +196,7 @@ class Joining:
         lookup.answered(peer, self._info(peer, values).id)
         nodes = self._nodes(overlay, values)
         for node in nodes:
-            if node.id != self._node.id and node.peer not in self._node.addresses:
+            if node.id != self._node.id and node.peer not in self._node.book.own:
                 lookup.add(node.peer, node.id)
         self._heard_of(overlay, nodes)
         self._advance(overlay, lookup)
@@ -242,7 +245,7 @@ class Joining:
         for id, peer in nodes:
             if (
                 peer not in overlay.asking
-                and peer not in self._node.addresses
+                and peer not in self._node.book.own
                 and overlay.table.wants(id, peer)
                 and not overlay.tried.proven(peer, now)
             ):

@@ -19,7 +19,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rumormill.bep50 import publishing, saved_state
-from rumormill.bep50.addresses import from_compact, parse_peer, peer_text
+from rumormill.bep50.addresses import parse_peer, peer_text
 from rumormill.bep50.answering import Answering
 from rumormill.bep50.drops import Drops
 from rumormill.bep50.effects import Contact, Join, Listening, Offer, Publish, Restore
@@ -33,6 +33,7 @@ from rumormill.bep50.krpc import Answer, BadQuery, Failure, Query, read_packet
 from rumormill.bep50.main_effects import MainContact, ReadItem, WriteItem
 from rumormill.bep50.overlay import Overlay
 from rumormill.bep50.parameters import OverlayParameters
+from rumormill.bep50.peer_book import PeerBook
 from rumormill.bep50.proofs import ProvenAddresses
 from rumormill.bep50.rate_limits import RateLimits
 from rumormill.bep50.saved_state import SavedTopic, saved_id
@@ -59,9 +60,6 @@ if TYPE_CHECKING:
     from rumormill.bep50.main_client import MainClient
 
 __all__ = ["Node", "saved_id"]
-
-MOST_SIGHTS = 16
-"""Addresses of ours, as peers tell them, that are counted."""
 
 PINGS_AT_ONCE = 2.0
 """Seconds' worth of pings to strangers that may be sent at once."""
@@ -101,8 +99,7 @@ class Node:
         self.now = 0.0
         self.effects: list[Effect] = []
         """What the call under way has brought about so far."""
-        self.addresses: dict[Peer, None] = {}
-        """Our own: nobody to talk to."""
+        self.book = PeerBook()
         self.topic_nodes: dict[bytes, TopicNode] = {}
         self.alarm = Alarm()
         self.timers: Timers[Drops | Overlay] = Timers(self.alarm)
@@ -120,9 +117,6 @@ class Node:
         self.keepalive = Keepalive(self)
         self._by_text: dict[str, TopicNode] = {}
         self._contacts: dict[Peer, None] = {}
-        self._awaited: dict[Peer, list[Overlay]] = {}
-        self._peers: dict[Peer, int] = {}
-        self._sights: dict[bytes, int] = {}
         self._saved: dict[bytes, SavedTopic] = {}
         self._main = main
         self._trace_packets = parameters.trace_packets
@@ -194,7 +188,7 @@ class Node:
 
     def _without_topic(self, peer: Peer, packet: Answer | Failure, now: float) -> None:
         """From the main DHT: to our client there, or from a contact that is no member."""
-        for overlay in self._awaited.get(peer, ()):
+        for overlay in self.book.awaiting(peer):
             pending = overlay.transactions.finish(peer, packet.transaction)
             if pending is not None:
                 overlay.not_a_member(pending, "not_a_member", now)
@@ -234,7 +228,7 @@ class Node:
             self.checks.checked(answer, now)
 
     def _on_listening(self, listening: Listening, now: float) -> None:
-        self.addresses = dict.fromkeys(listening.peers)
+        self.book.own = dict.fromkeys(listening.peers)
         if listening.peers:
             self.name = listening.peers[-1]
             if self._main is not None:
@@ -375,7 +369,7 @@ class Node:
 
     def peers(self) -> tuple[Peer, ...]:
         """Everybody in any of our tables."""
-        return tuple(self._peers)
+        return self.book.neighbours
 
     def subscribers(self, topic: str) -> Mapping[Peer, None]:
         """Who is in the topic's tables."""
@@ -385,8 +379,7 @@ class Node:
 
     def seen_as(self) -> tuple[Peer, ...]:
         """The addresses that peers see us at, what most of them say first."""
-        by_count = sorted(self._sights.items(), key=lambda each: (-each[1], each[0]))
-        return tuple(from_compact(compact) for compact, _ in by_count)
+        return self.book.seen_as()
 
     def joined(self, topic: str) -> bool:
         """Whether members answered and the first search is over: ``latest`` can be relied on."""
@@ -406,12 +399,10 @@ class Node:
             "topics": len(self.topic_nodes),
             "saved_topics": len(self._saved),
             "contacts": len(self._contacts),
-            "awaited": len(self._awaited),
-            "sights": len(self._sights),
-            "peers": len(self._peers),
             "rates": len(self.limits),
             "proofs": len(self.proofs),
             "timers": len(self.timers),
+            **self.book.sizes(),
             **self.checks.sizes(),
         }
         for topic in self.topic_nodes.values():
@@ -423,34 +414,6 @@ class Node:
         return sizes
 
     # ---- for the parts
-
-    def count_peer(self, peer: Peer, change: int) -> int:
-        """The peer entered a table (1) or left one (-1); in how many it is now."""
-        count = self._peers.get(peer, 0) + change
-        if count:
-            self._peers[peer] = count
-        else:
-            self._peers.pop(peer, None)
-        return count
-
-    def await_contact(self, peer: Peer, overlay: Overlay) -> None:
-        """The overlay asks an address that may belong to the main DHT only."""
-        self._awaited.setdefault(peer, []).append(overlay)
-
-    def settle_contact(self, peer: Peer, overlay: Overlay) -> None:
-        """It is known what became of it."""
-        awaiting = self._awaited.get(peer, [])
-        if overlay in awaiting:
-            awaiting.remove(overlay)
-        if not awaiting:
-            self._awaited.pop(peer, None)
-
-    def count_sight(self, compact: bytes) -> None:
-        """A peer told as whom it sees us."""
-        sights = self._sights
-        if compact not in sights and len(sights) >= MOST_SIGHTS:
-            del sights[min(sights, key=lambda each: sights[each])]
-        sights[compact] = sights.get(compact, 0) + 1
 
     def emit(
         self,

@@ -159,7 +159,7 @@ class Overlay:
             if self.owed:
                 self.contact_ended(peer, "")
             if answer.ip is not None:
-                node.count_sight(answer.ip)
+                node.book.count_sight(answer.ip)
             if pending.kind == GET:
                 self._no_longer_asking(pending)
                 node.keepalive.told(self, peer, entry, pending.context, answer.values, now)
@@ -232,7 +232,7 @@ class Overlay:
         """Tell what became of a contact, if that was not told yet."""
         if peer in self.owed:
             del self.owed[peer]
-            self.node.settle_contact(peer, self)
+            self.node.book.settle(peer, self)
             self.node.effects.append(ContactEnded(peer, self.topic.target, problem))
 
     # ---- the table
@@ -260,7 +260,7 @@ class Overlay:
 
     def _came(self, entry: Entry, now: float) -> None:
         node, topic, peer = self.node, self.topic.text, entry.peer
-        if node.count_peer(peer, 1) == 1:
+        if node.book.count(peer, 1) == 1:
             node.emit(trace.PEER_JOINED, peer=peer, protocol="bep50", outbound=True)
         node.emit(trace.PEER_SUBSCRIBED, topic, peer=peer)
         node.emit(trace.GRAFTED, topic, peer=peer, by="us")
@@ -280,7 +280,7 @@ class Overlay:
             former[peer] = None
         if entry.puts == 0:
             self.topic.refused_by(peer, self.topic.seq, 0, "no_answer")
-        if node.count_peer(peer, -1) == 0:
+        if node.book.count(peer, -1) == 0:
             node.emit(trace.PEER_LEFT, peer=peer, reason=reason)
 
     def nodes_near_topic(self) -> bytes:
@@ -308,15 +308,18 @@ class Overlay:
         node.joining.due(self, now)
         node.keepalive.due(self, now)
         self.topic.tell_joined()
-        times = (self.transactions.next_deadline(), self.retry_at, self.keepalive_at)
-        self.node.timers.set(self, min([self.table.next_refresh(), *filter(None, times)]))
+        refresh = self.table.next_refresh() if self.table.entries else None
+        times = (self.transactions.next_deadline(), self.retry_at, self.keepalive_at, refresh)
+        due = [each for each in times if each is not None]
+        if due:
+            node.timers.set(self, min(due))
 
     def leave(self, now: float) -> None:
         """Forget everybody: the topic is left."""
         self.transactions.clear()
         self.node.timers.cancel(self)
         for peer in self.owed:
-            self.node.settle_contact(peer, self)
+            self.node.book.settle(peer, self)
         for entry in self.table.entries:
             self._left(entry, "unsubscribed")
 

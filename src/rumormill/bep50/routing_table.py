@@ -126,6 +126,7 @@ class RoutingTable:
         bucket.entries.remove(entry)
         self._note(entry, joined=False)
         self._nominate_spare(bucket)
+        self._merge(now)
         return entry
 
     # ---- questions
@@ -180,8 +181,10 @@ class RoutingTable:
         A bucket is named by the bits that it shares with our id, as ``random_id_with_prefix`` of
         ``node_ids`` takes it to make the id to look for.
         """
-        due = now - self._parameters.refresh_interval
-        stale = [index for index, each in enumerate(self._buckets) if each.changed_at <= due]
+        # As in `next_refresh`, to the last bit: else one says "now" and the other "not yet".
+        interval = self._parameters.refresh_interval
+        buckets = enumerate(self._buckets)
+        stale = [index for index, each in buckets if each.changed_at + interval <= now]
         for index in stale:
             self._buckets[index].changed_at = now
         return stale
@@ -263,6 +266,26 @@ class RoutingTable:
             uncle = self._buckets[home - 2]
             while len(uncle.entries) > self._parameters.bucket_size:
                 self._move_out(uncle, self._loser(uncle))
+
+    def _merge(self, now: float) -> None:
+        """Undo splits that the network has become too small for.
+
+        Else a node that has seen a large network, or many nodes come and go, would keep one place
+        for each far half of a small one. Half full, so that the next newcomer does not split again.
+        """
+        buckets = self._buckets
+        enough = self._parameters.home_capacity // 2
+        while len(buckets) > 1 and len(buckets[-1].entries) + len(buckets[-2].entries) <= enough:
+            last, home = buckets.pop(), buckets[-1]
+            home.entries += last.entries
+            for spare in last.spares:
+                home.add_spare(spare, self._parameters.replacement_cache)
+            if len(buckets) > 1:  # it is the sibling now and has room: look who is there
+                sibling = buckets[-2]
+                sibling.changed_at = min(
+                    sibling.changed_at, now - self._parameters.refresh_interval
+                )
+                self._nominate_spare(sibling)
 
     def _loser(self, bucket: Bucket, newcomer: Entry | None = None) -> Entry:
         """Who has to go of a bucket with too many."""

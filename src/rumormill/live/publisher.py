@@ -94,7 +94,9 @@ class Publisher:
         text, node = publication.topic, self._node
         await self._wait(lambda: publication.settled or not node.pending(text), timeout)
         if publication.outdated:
-            await self._wait(lambda: self._seq(text) > publication.seq, timeout)
+            await self._wait(
+                lambda: self._seq(text) > publication.seq or node.joined(text), timeout
+            )
 
     def _seq(self, topic: str) -> int:
         item = self._node.latest(topic)
@@ -107,8 +109,9 @@ class Publisher:
         newer value of our own is meant to replace it.
         """
         topic = self._node.topic_nodes[name.target]
-        if publication.receipt.reached or topic.own or topic.seq <= publication.seq:
-            return False
-        if cas is not None:
+        newer = topic.seq > publication.seq and not topic.own
+        if cas is not None and (
+            publication.outdated or (newer and not publication.receipt.reached)
+        ):
             raise CasMismatch(cas, topic.seq)
-        return True
+        return newer and not publication.receipt.reached
