@@ -57,8 +57,9 @@ def write(peer: str, name: str, session: Session) -> None:
     for probe, each in session.items():
         for way, ours in (("from", True), ("to", False)):
             sent = "sent to the peer" if ours else "got from the peer"
+            library = versions("libp2p")[peer]
             title = (
-                f"{versions("libp2p")[peer]}: frames that our node {probe} {sent}; "
+                f"{library}: frames that our node {probe} {sent}; "
                 f"{speech.signing}, ids {speech.message_id}"
             )
             lines = [line for line in each.lines if line.ours is ours]
