@@ -220,9 +220,11 @@ def test_a_lost_peer_is_dialed_again(start: Start, tmp_path: Path) -> None:
     sub, _ = subscriber(start, "--peer", address, "--count", "1", "--set", "redial_first_delay=0.1")
     node.process.kill()
     node.end()
-    again = start("node", "--topic", "weather", "--key-file", key, "--json", "--status", "600",
+    again = start("node", "--topic", "weather", "--key-file", key, "--json", "--status", "0.1",
                   "--listen", address.partition("/p2p/")[0])  # fmt: skip
     assert again.event("ready")["addresses"] == [address]
+    while not again.event("status")["topics"]["weather"]["subscribers"]:
+        pass  # the subscriber is not back yet
     pub = start("pub", "weather", "--peer", address, "--data", "still there?", "--ready", "30")
     assert pub.end() == 0
     assert sub.event("message")["data"] == "still there?"
