@@ -54,6 +54,7 @@ class FakeDht:
         self.size = 1
         self.nodes: list[tuple[str, int]] = []
         self.announced: list[tuple[bytes, int]] = []
+        self.searched: list[bytes] = []
         self.closed = False
         self.asked_for_size = asyncio.Event()
         FakeDht.made.append(self)
@@ -71,6 +72,9 @@ class FakeDht:
     def announce(self, target: bytes, port: int) -> None:
         self.announced.append((target, port))
 
+    def search(self, target: bytes) -> None:
+        self.searched.append(target)
+
     async def table_size(self) -> int:
         self.asked_for_size.set()
         return self.size
@@ -79,7 +83,7 @@ class FakeDht:
 class Bench:
     """A Mainline with everything around it written down."""
 
-    def __init__(self, **parameters: Any) -> None:
+    def __init__(self, announce: bool = True, **parameters: Any) -> None:
         self.inputs: list[Any] = []
         self.events: list[TraceEvent] = []
         self.newest: Item | None = None
@@ -97,6 +101,7 @@ class Bench:
             now=time.monotonic,
             node="us",
             random=random.Random(1),
+            announce=announce,
         )
 
     @property
@@ -250,6 +255,14 @@ async def test_a_joined_topic_is_announced_and_its_item_read(make: Make) -> None
     bench.mainline.handlers[ItemRead](ItemRead(order.token, item(4), 8))
     assert bench.mainline.has_read(TOPIC)
     assert bench.events[-1].fields == {"answered": 8, "seq": 4}
+
+
+async def test_a_node_that_answers_nobody_searches_and_is_not_announced(make: Make) -> None:
+    bench = make(announce=False)
+    await bench.start()
+    bench.mainline.join(TOPIC)
+    await bench.until(lambda: bench.given(ReadItem))
+    assert (bench.dht.announced, bench.dht.searched) == ([], [TOPIC.target])
 
 
 async def test_a_search_that_nobody_answered_does_not_count_as_read(make: Make) -> None:

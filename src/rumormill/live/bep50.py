@@ -374,6 +374,7 @@ class Bep50Network(ValueNetwork):
             now=self._driver.now,
             node=self._node.name,
             random=random.Random(random.SystemRandom().getrandbits(128)),
+            announce=not self._settings.overlay.read_only,
         )
         self._driver.on(mainline.handlers)
         return mainline

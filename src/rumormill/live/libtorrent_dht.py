@@ -149,6 +149,11 @@ class LibtorrentDht:
         if self._session is not None:
             self._session.dht_announce(self._libtorrent.sha1_hash(info_hash), port)
 
+    def search(self, info_hash: bytes) -> None:
+        """Search for who was announced, and say nothing of ourselves."""
+        if self._session is not None:
+            self._session.dht_get_peers(self._libtorrent.sha1_hash(info_hash))
+
     async def table_size(self) -> int:
         """How many nodes its routing table has, if it has any."""
         if self._session is None:

@@ -106,7 +106,9 @@ class Mainline:
         now: Callable[[], float],
         node: str,
         random: Random,
+        announce: bool = True,
     ) -> None:
+        """``announce``: False for a node that answers nobody, and had better not be found."""
         self.node = node
         """Our name in trace events."""
         self._parameters = parameters
@@ -116,6 +118,7 @@ class Mainline:
         self._trace = trace
         self._now = now
         self._random = random
+        self._announces = announce
         self._topics: dict[bytes, _Topic] = {}
         self._errands: dict[int, bytes] = {}
         self._tokens = count(1)
@@ -262,9 +265,12 @@ class Mainline:
     def _announce(self, topic: _Topic) -> None:
         assert self._dht is not None
         target = topic.name.target
-        for port in dict.fromkeys(parse_peer(own)[1] for own in self._own):
-            self._dht.announce(target, port)
-        self._emit(ANNOUNCED, topic)
+        if self._announces:
+            for port in dict.fromkeys(parse_peer(own)[1] for own in self._own):
+                self._dht.announce(target, port)
+            self._emit(ANNOUNCED, topic)
+        else:
+            self._dht.search(target)
         self._order(ReadItem(next(self._tokens), topic.name.public_key, topic.name.salt), target)
         if topic.rounds < len(SEARCH_DELAYS):
             delay = SEARCH_DELAYS[topic.rounds]
