@@ -147,7 +147,8 @@ def part_without_others() -> dict[str, Any]:
         known = {"contestant": contestant, "case": case, "missing": missing, "size": 100}
         if missing:
             return known
-        return known | {"us": measured, "per_second": measured, "samples": [{"forwarded": 1.0}]}
+        samples = [{"forwarded": 1.0, "us": 20.0, "per_second": 25_000.0}]
+        return known | {"us": measured, "per_second": measured, "samples": samples}
 
     return {
         "rounds": 3,
@@ -167,7 +168,10 @@ def test_who_is_missing_is_said_in_the_tables_and_the_goals() -> None:
     puts, queries = krpc_tables(part)
     assert puts.lines[0][5:8] == ["120", "50.0", "1.80"]
     assert puts.lines[1][2] == "missing: none"
+    assert queries.lines[0][-1] == "0.50"  # of a core: the rate is not the node's limit
     assert queries.lines[2][2] == "missing: no Node"
+    assert {len(line) for line in queries.lines} == {len(queries.headings)}
+    assert {len(line) for line in puts.lines} == {len(puts.headings)}
     verdicts = [goal.verdict for goal in krpc_goals(part)]
     assert verdicts[0] == "reached by the best only, 10.0% below"
     assert verdicts[1].startswith("cannot be said: ")
