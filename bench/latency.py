@@ -67,7 +67,7 @@ class LatencyPlan:
 
     rate: int = 1000
     size: int = 1024
-    rounds: int = 2
+    rounds: int = 1
     warm_up_seconds: float = 15.0
     """At the same rate, before what counts."""
     seconds: float = 20.0

@@ -63,7 +63,7 @@ class SourcePlan:
 
     rows: int = 1_000_000
     size: int = 1024
-    rounds: int = 2
+    rounds: int = 1
     """New sessions for everybody."""
     warm: int = 4
     """Queries of each session after the first."""
