@@ -309,12 +309,6 @@ class Bep50Network(ValueNetwork):
     def _has_targets(self, topics: tuple[str, ...]) -> bool:
         return any(self._node.subscribers(topic) for topic in topics)
 
-    def _has_room(self, topics: tuple[str, ...], size: int) -> bool:
-        return True
-
-    def _publish(self, topics: tuple[str, ...], data: bytes) -> Receipt:
-        raise NotImplementedError("bep50 publishes through its Publisher")
-
     # ---- connect
 
     async def connect(self, address: str, keep: bool = False) -> str:

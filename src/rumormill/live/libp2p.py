@@ -39,7 +39,7 @@ from rumormill.libp2p.wire_message import WireMessage
 from rumormill.live.checker import Subject
 from rumormill.live.keyfile import load_or_create_key, new_key
 from rumormill.live.libp2p_settings import Libp2pSettings
-from rumormill.live.network import Network
+from rumormill.live.message_network import MessageNetwork
 from rumormill.live.tcp import Tcp
 
 DRAIN_INTERVAL = 0.005
@@ -53,7 +53,7 @@ if os.environ.get("RUMORMILL_NATIVE") == "0":
     use_native(False)
 
 
-class Libp2pNetwork(Network):
+class Libp2pNetwork(MessageNetwork):
     """A gossipsub or floodsub network."""
 
     def __init__(self, name: str, settings: Libp2pSettings) -> None:

@@ -39,9 +39,6 @@ from rumormill.live.validation import ValidatorFunction, Validators
 
 DeliverListener = Callable[[Message], object]
 
-PUBLISH_BURST = 64
-"""Messages that one loop may publish before others, and the sockets, get their turn."""
-
 SHIFTS = frozenset(
     (
         trace.PEER_SUBSCRIBED, trace.PEER_UNSUBSCRIBED, trace.GRAFTED, trace.PRUNED,
@@ -88,7 +85,6 @@ class Network(ABC):
         self._subscriptions: dict[str, tuple[Subscription, ...]] = {}
         self._full: dict[Subscription, None] = {}
         self._hooks = SubscriptionHooks(self._left, self._filled, self._overflowed)
-        self._publications = 0
         self._deliver_listeners: tuple[DeliverListener, ...] = ()
         self._at_close: list[Callable[[], Awaitable[None]]] = []
         self._closing: asyncio.Task[None] | None = None
@@ -140,16 +136,8 @@ class Network(ABC):
         """
 
     @abstractmethod
-    def _publish(self, topics: tuple[str, ...], data: bytes) -> Receipt:
-        """Hand a message to the machine."""
-
-    @abstractmethod
     def _has_targets(self, topics: tuple[str, ...]) -> bool:
         """Whether anyone would get a message that is published now."""
-
-    @abstractmethod
-    def _has_room(self, topics: tuple[str, ...], size: int) -> bool:
-        """Whether a message of ``size`` bytes finds room now for each who would get it."""
 
     @abstractmethod
     def _hold(self, paused: bool) -> None:
@@ -165,6 +153,7 @@ class Network(ABC):
 
     # ---- publish
 
+    @abstractmethod
     async def publish(
         self,
         topic: str | Sequence[str],
@@ -176,24 +165,9 @@ class Network(ABC):
         """Publish ``data``; the receipt says whom it went to and what was dropped.
 
         With ``ready``, wait up to so many seconds until at least one peer would get it, and raise
-        :class:`NotReadyError` if none comes. While the queue of a peer is full, wait up to
-        ``timeout`` seconds for room; after that it is dropped for this peer, and the receipt says
-        so. Our own validator of the topic is asked first (:class:`RejectedError`).
+        :class:`NotReadyError` if none comes. ``timeout`` seconds are what publishing itself may
+        take. Our own validator of the topic is asked first (:class:`RejectedError`).
         """
-        self._check_open()
-        topics = (topic,) if isinstance(topic, str) else tuple(topic)
-        data = _as_bytes(data)
-        if self._validators:
-            await self._judge_own(topics, data)
-        if ready is not None and not self._has_targets(topics):
-            await self._wait_ready(topics, ready)
-        if not self._has_room(topics, len(data)):
-            await self._until(lambda: self._has_room(topics, len(data)), timeout)
-        self._publications += 1
-        if self._publications % PUBLISH_BURST == 0:
-            await asyncio.sleep(0)
-        self._check_open()
-        return self._publish(topics, data)
 
     async def _judge_own(self, topics: tuple[str, ...], data: bytes) -> None:
         for topic in topics:
@@ -458,7 +432,8 @@ class Network(ABC):
         self._at_close.append(action)
 
 
-def _as_bytes(data: bytes) -> bytes:
+def as_bytes(data: bytes) -> bytes:
+    """What a user published; :class:`LocalProtocolError` if it is no bytes."""
     if isinstance(data, bytes):
         return data
     if isinstance(data, bytearray | memoryview):

@@ -10,7 +10,7 @@ from rumormill.bep50.bencode import encode, encode_given
 from rumormill.bep50.items import LARGEST_PUBLISHED, torrent_value
 from rumormill.core.errors import LocalProtocolError, MessageTooLargeError
 from rumormill.core.receipt import Receipt
-from rumormill.live.network import Network
+from rumormill.live.network import Network, as_bytes
 
 LARGEST_DATA = LARGEST_PUBLISHED - len(b"999:")
 """Bytes of a message: with its length before it, it is the largest value to publish."""
@@ -39,11 +39,10 @@ class ValueNetwork(Network):
         ``main_dht`` nobody need be there: ``stored`` in the receipt's ``fields`` says how many
         nodes of the main DHT have taken it then.
         """
-        if not isinstance(data, bytes | bytearray | memoryview):
-            raise LocalProtocolError(f"a message is bytes, not {type(data).__name__}")
+        data = as_bytes(data)
         if len(data) > LARGEST_DATA:
             raise MessageTooLargeError(len(data), LARGEST_DATA)
-        return await self._publish_value(topic, encode(bytes(data)), cas, ready, timeout)
+        return await self._publish_value(topic, encode(data), cas, ready, timeout)
 
     async def publish_value(
         self,
