@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from rumormill.cli.demo.ledger import Ledger, Traffic
 from rumormill.cli.demo.process import DemoError, WorkerProcess
@@ -20,7 +21,31 @@ STOP_TIMEOUT = 3.0
 POLL = 0.05
 
 
-class Cast:
+class Script(Protocol):
+    """When what happens while messages are published; counted in messages."""
+
+    @property
+    def rate(self) -> float:
+        """Messages a second."""
+
+    @property
+    def victim(self) -> int:
+        """The node that is killed."""
+
+    @property
+    def kill_after(self) -> int:
+        """When it is killed."""
+
+    @property
+    def return_after(self) -> int:
+        """When it is started again."""
+
+    @property
+    def hold_after(self) -> int:
+        """When publishing waits until it is back."""
+
+
+class Cast(ABC):
     """The workers of one act, led step by step; what they tell is in ``ledger``."""
 
     def __init__(self, nodes: int, reporter: Reporter) -> None:
@@ -35,9 +60,13 @@ class Cast:
         """The nodes' names on the network, in order."""
         return [worker.id for worker in self._workers]
 
+    @abstractmethod
     async def run(self) -> None:
         """Play the act, from the first process to the last count."""
-        raise NotImplementedError
+
+    @abstractmethod
+    async def _return(self) -> None:
+        """Bring the killed node back, and wait until it takes part again."""
 
     async def close(self) -> None:
         """End every process that we started."""
@@ -76,6 +105,31 @@ class Cast:
         answer = await worker.answer("connected", CONNECT_TIMEOUT, "connecting")
         if answer["failed"]:
             raise DemoError(f"node {worker.node} could not connect: {answer['failed'][0]}")
+
+    async def _publish_steadily(
+        self, script: Script, count: int, publisher_of: Callable[[int], int]
+    ) -> None:
+        """Publish so many messages while one node is killed and comes back."""
+        returning: asyncio.Task[None] | None = None
+        self.began = due = time.monotonic()
+        try:
+            for number in range(count):
+                await asyncio.sleep(due - time.monotonic())
+                due += 1 / script.rate
+                if number == script.kill_after:
+                    await self._kill(script.victim)
+                elif number == script.return_after:
+                    returning = asyncio.create_task(self._return())
+                elif number == script.hold_after and returning is not None:
+                    if not returning.done():
+                        self.reporter.note("publishing waits for it")
+                    await returning
+                    due = max(due, time.monotonic())
+                self._publish(publisher_of(number), number)
+        finally:
+            if returning is not None:
+                returning.cancel()
+        await self._confirmed(count)
 
     def _publish(self, publisher: int, number: int) -> None:
         self._check_alive()

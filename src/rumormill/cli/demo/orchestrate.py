@@ -141,26 +141,7 @@ class Demo(Cast):
             f"publishing {plan.messages} messages from {len(plan.publishers)} nodes, "
             f"{plan.rate:g} a second", plan.messages,
         )  # fmt: skip
-        returning: asyncio.Task[None] | None = None
-        self.began = due = time.monotonic()
-        try:
-            for number in range(plan.messages):
-                await asyncio.sleep(due - time.monotonic())
-                due += 1 / plan.rate
-                if number == plan.kill_after:
-                    await self._kill(plan.victim)
-                elif number == plan.return_after:
-                    returning = asyncio.create_task(self._return())
-                elif number == plan.hold_after and returning is not None:
-                    if not returning.done():
-                        self.reporter.note("publishing waits for it")
-                    await returning
-                    due = max(due, time.monotonic())
-                self._publish(plan.publisher_of(number), number)
-        finally:
-            if returning is not None:
-                returning.cancel()
-        await self._confirmed(plan.messages)
+        await self._publish_steadily(plan, plan.messages, plan.publisher_of)
 
     # ---- the killed node
 

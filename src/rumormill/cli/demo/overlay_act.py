@@ -109,26 +109,7 @@ class OverlayAct(Cast):
         plan = self.plan
         self.reporter.stage(f"node 0 publishes {plan.values} values, {plan.rate:g} a second",
                             plan.values)  # fmt: skip
-        returning: asyncio.Task[None] | None = None
-        self.began = due = time.monotonic()
-        try:
-            for number in range(plan.values):
-                await asyncio.sleep(due - time.monotonic())
-                due += 1 / plan.rate
-                if number == plan.kill_after:
-                    await self._kill(plan.victim)
-                elif number == plan.return_after:
-                    returning = asyncio.create_task(self._return())
-                elif number == plan.hold_after and returning is not None:
-                    if not returning.done():
-                        self.reporter.note("publishing waits for it")
-                    await returning
-                    due = max(due, time.monotonic())
-                self._publish(0, number)
-        finally:
-            if returning is not None:
-                returning.cancel()
-        await self._confirmed(plan.values)
+        await self._publish_steadily(plan, plan.values, lambda number: 0)
 
     # ---- the killed node
 
