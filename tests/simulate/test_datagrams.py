@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from notebook import Notebook
 
 from rumormill.core.errors import LocalProtocolError
-from rumormill.core.machine import Effect, Input, Published, Received, Send
+from rumormill.core.machine import Published, Received, Send
 from rumormill.core.receipt import Receipt
 from rumormill.core.trace import DROPPED
 from rumormill.simulate import Link, Simulation
@@ -15,31 +16,16 @@ from rumormill.simulate import Link, Simulation
 A, B, C = "10.0.0.1:6881", "10.0.0.2:6881", "[2001:db8::3]:6881"
 
 
-class Notebook:
-    """Writes down its inputs; a list is taken as the effects to return."""
-
-    def __init__(self) -> None:
-        self.lines: list[tuple[float, Input]] = []
-
-    def handle(self, input: Input, now: float) -> list[Effect]:
-        if isinstance(input, list):
-            return input
-        self.lines.append((round(now, 6), input))
-        return []
-
-    def wake(self, now: float) -> list[Effect]:
-        return []
-
-    def next_wake(self) -> float | None:
-        return None
+class Mailbox(Notebook):
+    """Knows what packets are."""
 
     def packets(self) -> list[bytes]:
-        return [input.packet for _, input in self.lines]
+        return [input.packet for input in self.inputs(Received)]
 
 
-def network(**options: Any) -> tuple[Simulation, Notebook, Notebook]:
+def network(**options: Any) -> tuple[Simulation, Mailbox, Mailbox]:
     simulation = Simulation(1, level="datagrams", **options)
-    notebooks = Notebook(), Notebook()
+    notebooks = Mailbox(), Mailbox()
     simulation.add_node("a", notebooks[0], address=A)
     simulation.add_node("b", notebooks[1], address=B)
     return simulation, *notebooks
@@ -68,9 +54,9 @@ def test_a_datagram_goes_to_whoever_has_the_address_and_tells_where_it_came_from
 
 def test_the_simulation_makes_up_addresses_that_nobody_has() -> None:
     simulation = Simulation(1, level="datagrams")
-    simulation.add_node("given", Notebook(), address="10.0.0.2:6881")
-    simulation.add_node("made up", Notebook())
-    simulation.add_node("too", Notebook())
+    simulation.add_node("given", Mailbox(), address="10.0.0.2:6881")
+    simulation.add_node("made up", Mailbox())
+    simulation.add_node("too", Mailbox())
     addresses = [simulation.address(name) for name in simulation.names]
     assert addresses == ["10.0.0.2:6881", "10.0.0.3:6881", "10.0.0.4:6881"]
 
@@ -78,13 +64,13 @@ def test_the_simulation_makes_up_addresses_that_nobody_has() -> None:
 def test_an_address_belongs_to_one_node() -> None:
     simulation, _, _ = network()
     with pytest.raises(LocalProtocolError, match=r"10\.0\.0\.1:6881 is the address of another"):
-        simulation.add_node("c", Notebook(), address=A)
+        simulation.add_node("c", Mailbox(), address=A)
 
 
 def test_a_datagram_to_nobody_is_dropped_and_traced_when_it_would_arrive() -> None:
     simulation, _, _ = network(link=Link(latency=0.1))
     simulation.command("a", [Send(C, b"hello"), Send("10.9.9.9:1", b"anyone")])
-    late = Notebook()
+    late = Mailbox()
     simulation.add_node("c", late, address=C)
     simulation.run_until(1.0)
     assert late.lines == [(0.1, Received(A, b"hello"))]
@@ -156,7 +142,7 @@ def test_what_is_too_large_for_a_datagram_is_dropped_and_traced(link: Link) -> N
 
 def test_connecting_says_what_lies_between_two_nodes_and_tells_neither() -> None:
     simulation, a, b = network(link=Link(latency=0.5))
-    c = Notebook()
+    c = Mailbox()
     simulation.add_node("c", c, address=C)
     simulation.connect("a", "b", Link(latency=0.1), Link(latency=0.3))
     simulation.command("a", [Send(B, b"there"), Send(C, b"far")])
@@ -201,7 +187,7 @@ def test_a_crash_tells_nobody_and_a_restarted_node_gets_what_arrives_then(silent
     assert a.lines == [(0.1, Received(B, b"last words"))]
     assert dropped(simulation) == [(0.1, "a", B, "nobody_there", 9)]
     simulation.command("a", [Send(B, b"just in time")])
-    new = Notebook()
+    new = Mailbox()
     simulation.restart("b", new)
     simulation.run_until(1.0)
     assert simulation.address("b") == B
@@ -212,7 +198,7 @@ def test_a_restart_empties_the_queue_of_a_node() -> None:
     simulation, a, _ = network(link=Link(latency=0.0, bandwidth=100))
     simulation.command("b", [Send(A, bytes(1000))])
     simulation.crash("b")
-    simulation.restart("b", Notebook())
+    simulation.restart("b", Mailbox())
     simulation.command("b", [Send(A, bytes(10))])
     simulation.run_until(1.0)
     assert [len(packet) for packet in a.packets()] == [10]
@@ -222,7 +208,7 @@ def test_the_order_in_which_nodes_are_added_changes_no_node_s_chance() -> None:
     def lossy(names: list[str]) -> list[bytes]:
         simulation = Simulation(3, level="datagrams", link=Link(loss=0.5))
         for name in names:
-            simulation.add_node(name, Notebook(), address=f"{name}:1")
+            simulation.add_node(name, Mailbox(), address=f"{name}:1")
         simulation.command("a", [Send("b:1", bytes([number])) for number in range(20)])
         simulation.run_until(1.0)
         packets: list[bytes] = simulation.machine("b").packets()

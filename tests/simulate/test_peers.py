@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from notebook import Notebook
 
 from rumormill.core.errors import LocalProtocolError
 from rumormill.core.machine import (
     Connect,
     Drop,
-    Effect,
-    Input,
     PeerJoined,
     PeerLeft,
     Received,
@@ -23,41 +22,26 @@ from rumormill.libp2p.effects import HoldPeer
 from rumormill.simulate import HEALED, NODE_CRASHED, NODE_RESTARTED, PARTITIONED, Link, Simulation
 
 
-class Notebook:
-    """Writes down its inputs; a list is taken as the effects to return."""
+class Peer(Notebook):
+    """Speaks protocols, and knows what packets are."""
 
     def __init__(self, *protocols: str) -> None:
+        super().__init__()
         self.protocols = protocols or ("/test/1",)
-        self.lines: list[tuple[float, Input]] = []
-
-    def handle(self, input: Input, now: float) -> list[Effect]:
-        if isinstance(input, list):
-            return input
-        self.lines.append((round(now, 6), input))
-        return []
-
-    def wake(self, now: float) -> list[Effect]:
-        return []
-
-    def next_wake(self) -> float | None:
-        return None
-
-    def inputs(self, kind: type[Any] = object) -> list[Any]:
-        return [input for _, input in self.lines if isinstance(input, kind)]
 
     def packets(self) -> list[bytes]:
         return [input.packet for input in self.inputs(Received)]
 
 
-def network(*names: str, **options: Any) -> tuple[Simulation, list[Notebook]]:
+def network(*names: str, **options: Any) -> tuple[Simulation, list[Peer]]:
     simulation = Simulation(1, **options)
-    notebooks = [Notebook() for _ in names]
+    notebooks = [Peer() for _ in names]
     for name, notebook in zip(names, notebooks, strict=True):
         simulation.add_node(name, notebook)
     return simulation, notebooks
 
 
-def pair(link: Link | None = None, **options: Any) -> tuple[Simulation, Notebook, Notebook]:
+def pair(link: Link | None = None, **options: Any) -> tuple[Simulation, Peer, Peer]:
     simulation, (a, b) = network("a", "b", **options)
     simulation.connect("a", "b", link)
     for notebook in (a, b):
@@ -86,7 +70,7 @@ def test_connecting_joins_both_sides_at_once() -> None:
 
 def test_the_protocol_is_the_best_of_the_dialer_that_the_other_has_too() -> None:
     simulation = Simulation(1)
-    a, b = Notebook("/new", "/middle", "/old"), Notebook("/old", "/middle")
+    a, b = Peer("/new", "/middle", "/old"), Peer("/old", "/middle")
     simulation.add_node("a", a)
     simulation.add_node("b", b)
     simulation.connect("a", "b")
@@ -98,8 +82,8 @@ def test_the_protocol_is_the_best_of_the_dialer_that_the_other_has_too() -> None
 
 def test_nodes_without_a_common_protocol_cannot_be_connected() -> None:
     simulation = Simulation(1)
-    simulation.add_node("a", Notebook("/one"))
-    simulation.add_node("b", Notebook("/two"))
+    simulation.add_node("a", Peer("/one"))
+    simulation.add_node("b", Peer("/two"))
     with pytest.raises(LocalProtocolError, match="'a' and 'b' have no protocol in common"):
         simulation.connect("a", "b")
 
@@ -400,7 +384,7 @@ def test_a_restarted_node_is_joined_with_its_old_peers() -> None:
     simulation, _, b = pair()
     simulation.crash("a")
     simulation.run_until(1.0)
-    again = Notebook()
+    again = Peer()
     simulation.restart("a", again)
     assert again.inputs() == [PeerJoined("b", "/test/1", True)]
     assert b.inputs() == [PeerLeft("a", "reset"), PeerJoined("a", "/test/1", False)]
@@ -410,7 +394,7 @@ def test_a_restarted_node_is_joined_with_its_old_peers() -> None:
 def test_a_quick_restart_ends_the_old_connection_first() -> None:
     simulation, _, b = pair(Link(latency=0.5))
     simulation.crash("a")
-    simulation.restart("a", Notebook())
+    simulation.restart("a", Peer())
     simulation.run_until(5.0)
     assert b.inputs() == [PeerLeft("a", "closed"), PeerJoined("a", "/test/1", False)]
     assert simulation.connected("b") == ["a"]
@@ -420,7 +404,7 @@ def test_a_node_can_come_back_alone() -> None:
     simulation, _, b = pair()
     simulation.crash("a")
     simulation.run_until(1.0)
-    simulation.restart("a", Notebook(), reconnect=False)
+    simulation.restart("a", Peer(), reconnect=False)
     simulation.heal()
     assert b.inputs() == [PeerLeft("a", "reset")]
 
@@ -429,7 +413,7 @@ def test_two_crashed_neighbours_are_joined_when_both_are_back() -> None:
     simulation, _, _ = pair()
     simulation.crash("a")
     simulation.crash("b")
-    first, second = Notebook(), Notebook()
+    first, second = Peer(), Peer()
     simulation.restart("a", first)
     assert first.lines == []
     simulation.restart("b", second)
@@ -441,7 +425,7 @@ def test_what_was_parted_on_purpose_stays_apart() -> None:
     simulation, a, _ = pair()
     simulation.disconnect("a", "b")
     simulation.crash("b")
-    simulation.restart("b", Notebook())
+    simulation.restart("b", Peer())
     simulation.heal()
     assert a.inputs() == [PeerLeft("b", "closed")]
 
@@ -452,7 +436,7 @@ def test_a_peer_that_was_dropped_stays_apart_even_if_it_crashes_before_it_hears(
     simulation.run_until(0.05)
     simulation.crash("b")
     simulation.run_until(1.0)
-    again = Notebook()
+    again = Peer()
     simulation.restart("b", again)
     simulation.heal()
     assert a.inputs() == [PeerLeft("b", "bored")]
@@ -462,9 +446,9 @@ def test_a_peer_that_was_dropped_stays_apart_even_if_it_crashes_before_it_hears(
 def test_a_living_node_cannot_be_restarted_nor_added_twice() -> None:
     simulation, _ = network("a")
     with pytest.raises(LocalProtocolError, match="has not crashed"):
-        simulation.restart("a", Notebook())
+        simulation.restart("a", Peer())
     with pytest.raises(LocalProtocolError, match="already"):
-        simulation.add_node("a", Notebook())
+        simulation.add_node("a", Peer())
 
 
 def test_what_the_script_does_is_in_the_trace() -> None:
@@ -472,7 +456,7 @@ def test_what_the_script_does_is_in_the_trace() -> None:
     simulation.partition([["a"]])
     simulation.heal()
     simulation.crash("a", silent=True)
-    simulation.restart("a", Notebook())
+    simulation.restart("a", Peer())
     assert [(event.node, event.event, dict(event.fields)) for event in simulation.trace] == [
         ("simulation", PARTITIONED, {"groups": 1}),
         ("simulation", HEALED, {}),

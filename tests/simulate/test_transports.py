@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from notebook import Notebook
 
 from rumormill.core.errors import ConfigError, LocalProtocolError
-from rumormill.core.machine import Effect, Input
 from rumormill.libp2p.effects import (
     BytesReceived,
     CancelTransport,
@@ -25,26 +25,8 @@ from rumormill.simulate import Link, Simulation
 from rumormill.simulate.toys import Echo
 
 
-class Socket:
-    """Writes down its inputs; a list is taken as the effects to return."""
-
-    def __init__(self) -> None:
-        self.lines: list[tuple[float, Input]] = []
-
-    def handle(self, input: Input, now: float) -> list[Effect]:
-        if isinstance(input, list):
-            return input
-        self.lines.append((round(now, 6), input))
-        return []
-
-    def wake(self, now: float) -> list[Effect]:
-        return []
-
-    def next_wake(self) -> float | None:
-        return None
-
-    def inputs(self, kind: type[Any] = object) -> list[Any]:
-        return [input for _, input in self.lines if isinstance(input, kind)]
+class Socket(Notebook):
+    """Knows what bytes are."""
 
     def received(self) -> bytes:
         return b"".join(input.data for input in self.inputs(BytesReceived))
