@@ -70,7 +70,7 @@ async def run(plan: AnalyticsPlan, progress: Progress) -> Row:
         {"what": "per_message", "by": "spark", **_summary(asked)},
         {"what": "per_message", "by": "duckdb", **_summary(others)},
     ]
-    result["agree"] = _agree(asked[0]["sums"], others[0]["sums"])
+    result["agree"] = agree(asked[0]["sums"], others[0]["sums"])
     return result
 
 
@@ -94,7 +94,7 @@ def _files(tables: Path, name: str) -> str:
     return f"read_parquet('{tables / 'silver' / name}/**/*.parquet')"
 
 
-def _agree(ours: Sequence[float], theirs: Sequence[float]) -> bool:
+def agree(ours: Sequence[float], theirs: Sequence[float]) -> bool:
     """Whether both found the same, but for the last digits of sums."""
     return all(abs(a - b) <= 1e-6 * max(abs(a), 1.0) for a, b in zip(ours, theirs, strict=True))
 

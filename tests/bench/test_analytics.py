@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench.analytics import _agree
+from bench.analytics import agree
 from bench.analytics_tables import analytics_goals, analytics_tables
 
 
@@ -37,8 +37,8 @@ def test_the_way_to_gold_and_the_question_are_held_against_their_limits() -> Non
 
 
 def test_an_answer_that_differs_is_said_aloud() -> None:
-    assert _agree([1.0, 2e9], [1.0, 2e9 + 0.1])
-    assert not _agree([1.0, 2.0], [1.0, 2.1])
+    assert agree([1.0, 2e9], [1.0, 2e9 + 0.1])
+    assert not agree([1.0, 2.0], [1.0, 2.1])
     (_, asked) = analytics_tables(part(agree=False))
     assert "DIFFERENT" in asked.notes[0]
 
