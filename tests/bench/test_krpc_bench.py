@@ -46,7 +46,7 @@ def test_a_quick_run_loses_no_put_and_no_query_and_writes_its_tables(tmp_path: P
             assert sample["count"] >= 100
             # Every value was verified and delivered, and each neighbour has the newest.
             assert sample["messages"] == 1.0
-            assert sample["us"] > 0
+            assert sample["per_second"] > 0
             if case.forward == "put":
                 assert sample["forwarded"] == 1.0
             else:
@@ -54,8 +54,12 @@ def test_a_quick_run_loses_no_put_and_no_query_and_writes_its_tables(tmp_path: P
     queries = {(row["contestant"], row["case"]): row for row in part["queries"]}
     for name in (*present, *({"libtorrent", "bittorrent-dht"} - part["missing"].keys())):
         for method in QUERIES:
+            # No word on its CPU: the kernel counts that of another process by the tick, and a
+            # quick run of the fastest fits between two ticks.
             assert queries[name, method]["failed_rounds"] == ""
-            assert queries[name, method]["us"]["best"] > 0
+            (sample,) = queries[name, method]["samples"]
+            assert sample["count"] >= 100
+            assert sample["per_second"] > 0
     assert queries["ours", "find_node"]["samples"][0]["nodes"] == 8
     page = (tmp_path / "latest.md").read_text()
     assert "| 100 B, 1 neighbour | ours (PyNaCl) |" in page
