@@ -9,6 +9,6 @@ from rumormill.core.errors import ConfigError
 
 def require_spark() -> None:
     """Raise :class:`ConfigError` with the command that helps, if a package is missing."""
-    for package in ("pyspark", "pyarrow"):
+    for package in ("pyspark", "pyarrow", "xxhash"):
         if find_spec(package) is None:
             raise ConfigError(package, "not installed; pip install 'rumormill[spark]' brings it")

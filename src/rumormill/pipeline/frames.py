@@ -10,21 +10,23 @@ from pyspark.sql import DataFrame, DataFrameWriter
 from rumormill.pipeline.lake import FORMAT, FORMAT_KEY
 
 COMPRESSION: Final = "zstd"
+QUICK: Final = "lz4_raw"
+"""For what is read again at once and then deleted."""
 
 TIMESTAMPS: Final = "spark.sql.parquet.outputTimestampType"
 """By default Spark writes a form of its own, without statistics; others guess its time zone."""
 
 
-def writer(frame: DataFrame) -> DataFrameWriter:
+def writer(frame: DataFrame, compression: str = COMPRESSION) -> DataFrameWriter:
     """A writer whose files carry the tables' format and plain timestamps."""
     frame.sparkSession.conf.set(TIMESTAMPS, "TIMESTAMP_MICROS")
     marked = frame.withMetadata(frame.columns[0], {FORMAT_KEY: FORMAT})
-    return marked.write.option("compression", COMPRESSION)
+    return marked.write.option("compression", compression)
 
 
-def write_frame(frame: DataFrame, folder: Path) -> None:
+def write_frame(frame: DataFrame, folder: Path, compression: str = COMPRESSION) -> None:
     """Write a DataFrame into a new folder."""
-    writer(frame).parquet(location(folder))
+    writer(frame, compression).parquet(location(folder))
 
 
 def location(path: Path) -> str:

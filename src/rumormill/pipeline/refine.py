@@ -30,7 +30,6 @@ from rumormill.pipeline.late import count_late, late_rows
 from rumormill.pipeline.publication import Publication
 from rumormill.pipeline.refined import STATE, Refined, load_refined, time_of
 from rumormill.pipeline.staging import Staging, read_folder
-from rumormill.pipeline.tables.columns import history
 from rumormill.pipeline.tables.traffic import activity
 from rumormill.pipeline.watermark import MINUTE, SECOND, Watermark, minute_of
 
@@ -109,11 +108,9 @@ class Refiner:
         files = self._look()
         if not files:
             return False
+        oldest = min(facts.first_us for facts in files)
         newest = max(facts.last_us for facts in files)
-        sealed = max(
-            minute_of(newest - self._delay_us - self._margin_us),
-            minute_of(min(facts.first_us for facts in files)),
-        )
+        sealed = max(minute_of(newest - self._delay_us - self._margin_us), minute_of(oldest))
         until = minute_of(newest) + MINUTE
         with (
             self._publishing() as publication,
@@ -123,7 +120,11 @@ class Refiner:
             def by_minute(table: str, frame: DataFrame, column: str) -> DataFrame:
                 return staging.split(table, frame, column, sealed, until)
 
-            tables.silver(self._read(files), keep=self._keeping(staging, by_minute))
+            tables.silver(
+                self._read(files),
+                files=_trace_files(files),
+                keep=self._keeping(staging, by_minute, minute_of(oldest), until),
+            )
             refined = Refined(sealed, sealed + self._margin_us, self._seen, gold=False)
             refined.save(publication.stage(STATE))
         return True
@@ -133,30 +134,26 @@ class Refiner:
         files = self._index.between(since - margin, until + margin)
         if not files:
             return
-        trace = self._read(files).where(_between(since - margin, until + margin))
-        recent = history(trace)
-        earlier = self._earlier(HISTORY_TABLE, recent.schema, "time", since)
-        # Of the messages published earlier only those in the margin matter.
-        later = recent.where((f.col("time") >= _time(since)) | (f.col("event") == "published"))
         with Staging(self._spark, self._lake, publication, since) as staging:
 
             def by_minute(table: str, frame: DataFrame, column: str) -> DataFrame:
                 return staging.range(table, frame, until)
 
-            rare = recent.where("event != 'published'").where(_between(since, until))
-            staging.aside(by_minute, HISTORY_TABLE, rare, "time")
             tables.silver(
-                trace,
+                self._read(files).where(_between(since - margin, until + margin)),
+                files=_trace_files(files),
                 window=tables.Window(
                     time_of(since), time_of(until), timedelta(microseconds=margin)
                 ),
-                history=earlier.unionByName(later),
+                history=self._earlier(HISTORY_TABLE, tables.HISTORY, "time", since),
                 past=self._earlier(ACTIVITY_TABLE, tables.SILVER["counters"], "minute", since),
-                keep=self._keeping(staging, by_minute),
+                keep=self._keeping(staging, by_minute, since, until),
             )  # fmt: skip
 
-    def _keeping(self, staging: Staging, by_minute: ByMinute) -> tables.Keep:
-        """What is done with each silver table as it comes."""
+    def _keeping(
+        self, staging: Staging, by_minute: ByMinute, since: int, until: int
+    ) -> tables.Keep:
+        """What is done with each silver table of a range of minutes as it comes."""
 
         def keep(name: str, table: DataFrame) -> DataFrame:
             place = f"{SILVER}/{name}"
@@ -165,7 +162,7 @@ class Refiner:
                 return staging.scratch(name, table)
             if name == "history":
                 kept = staging.scratch(name, table)
-                rare = kept.where("event != 'published'")
+                rare = kept.where("event != 'published'").where(_between(since, until))
                 staging.aside(by_minute, HISTORY_TABLE, rare, "time")
                 return kept
             write, by = (by_minute, ["minute"]) if name in BY_MINUTE else (staging.whole, [])
@@ -200,7 +197,8 @@ class Refiner:
                 staging.aside(staging.whole, place, table)
                 return table
 
-            tables.gold(self._silver(), keep=keep)
+            files = tables.ParquetFiles.under(self._lake.folder / SILVER / "deliveries")
+            tables.gold(self._silver(), files=files, keep=keep)
             replace(self.refined, gold=True).save(publication.stage(STATE))
 
     def _silver(self) -> tables.Silver:
@@ -258,6 +256,11 @@ class Refiner:
             publication.discard()
             raise
         self.refined = load_refined(self._lake.folder)
+
+
+def _trace_files(files: Sequence[FileFacts]) -> tables.ParquetFiles:
+    paths = [str(facts.path.absolute()) for facts in files]
+    return tables.ParquetFiles(paths, sum(facts.rows for facts in files))
 
 
 def activity_of(counters: DataFrame) -> DataFrame:

@@ -22,6 +22,8 @@ SETTINGS: Final = {
     "spark.python.unix.domain.socket.enabled": "true",
     # Percentiles by collected lists stay in the hash map instead of falling back to a sort.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "1000000",
+    # All tables together have more plans than the default of 100: each would be compiled anew.
+    "spark.sql.codegen.cache.maxEntries": "1000",
     # Times in tables are those of the trace, wherever the driver stands.
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "8",
@@ -29,6 +31,10 @@ SETTINGS: Final = {
     "spark.ui.showConsoleProgress": "false",
 }
 """What differs from Spark's defaults, and why; any of it can be given otherwise."""
+
+SPLITS: Final = "spark.sql.files.minPartitionNum"
+SPLITS_PER_CORE: Final = 3
+"""Into how many parts files are divided, at least, if they are large."""
 
 LOGGING: Final = Path(__file__).with_name("log4j2.properties")
 
@@ -64,4 +70,7 @@ def spark_session(
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.dataSource.register(RumormillSource)
+    if SPLITS not in settings:
+        # One for each core, as by default, are seldom equal: most cores wait for the last.
+        spark.conf.set(SPLITS, SPLITS_PER_CORE * spark.sparkContext.defaultParallelism)
     return spark

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import StructType
 
-from rumormill.pipeline.frames import location, write_frame, writer
+from rumormill.pipeline.frames import QUICK, location, write_frame, writer
 from rumormill.pipeline.lake import RANGE, Lake
 from rumormill.pipeline.publication import Publication
 from rumormill.pipeline.refined import label_of, time_of
@@ -70,7 +70,7 @@ class Staging:
     def scratch(self, name: str, frame: DataFrame) -> DataFrame:
         """What is needed more than once while the tables are made, and not afterwards."""
         folder = self._publication.folder / "_scratch" / name
-        write_frame(frame, folder)
+        write_frame(frame, folder, QUICK)
         return read_folder(self._spark, folder, frame.schema)
 
     def range(self, table: str, frame: DataFrame, until_us: int) -> DataFrame:

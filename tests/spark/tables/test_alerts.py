@@ -13,6 +13,7 @@ from trace_lines import at, rows_of
 from rumormill.core.errors import ConfigError
 from rumormill.pipeline.tables import GOLD, SILVER, AlertParameters
 from rumormill.pipeline.tables.alerts import alerts, eclipse, partition
+from rumormill.pipeline.tables.sums import publishers_in, sums
 
 Rows = list[dict[str, Any]]
 Alerts = dict[tuple[str, str], list[tuple[Any, ...]]]
@@ -126,7 +127,7 @@ def found(spark: SparkSession) -> Alerts:
     friends += [*mesh("silent", "leaf", 2), *mesh("calm", "a", 3), *mesh("calm", "b", 3)]
     made = alerts(
         table(spark, SILVER["publications"], publications),
-        table(spark, SILVER["deliveries"], deliveries),
+        publishers_in(sums(table(spark, SILVER["deliveries"], deliveries))),
         table(spark, SILVER["mesh"], friends),
         table(spark, SILVER["traffic"], traffic),
         table(spark, GOLD["links"], hands),

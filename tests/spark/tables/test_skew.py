@@ -13,7 +13,7 @@ from trace_lines import by_network, held, trace_of
 from rumormill.pipeline.tables import silver
 from rumormill.pipeline.tables.problems import problems
 from rumormill.pipeline.tables.skew import Clock, Way, clocks
-from rumormill.pipeline.tables.topics import sums
+from rumormill.pipeline.tables.sums import sums, sums_in
 
 MS = 1000
 
@@ -132,7 +132,9 @@ def found(spark: SparkSession) -> dict[str, dict[str, list[tuple[object, ...]]]]
         "deliveries": by_network(made.deliveries, "message_id node latency_ms expected"),
         "publications": by_network(made.publications, "message_id time minute expected"),
         "subscriptions": by_network(made.subscriptions, "node since"),
-        "problems": by_network(problems(sums(made.deliveries), made.skew), "kind count"),
+        "problems": by_network(
+            problems(sums_in(sums(made.deliveries)), made.skew, made.counters), "kind count"
+        ),
     }
 
 

@@ -13,17 +13,20 @@ from __future__ import annotations
 from rumormill.pipeline.tables.alert_rows import AlertParameters
 from rumormill.pipeline.tables.comparison import compare
 from rumormill.pipeline.tables.gold import gold
-from rumormill.pipeline.tables.schema import COMPARISON, GOLD, SILVER, TRACE, VERSION
+from rumormill.pipeline.tables.schema import COMPARISON, GOLD, HISTORY, SILVER, TRACE, VERSION
 from rumormill.pipeline.tables.silver import Keep, Silver, Window, silver
+from rumormill.pipeline.tables.workers import ParquetFiles
 
 __all__ = [
     "COMPARISON",
     "GOLD",
+    "HISTORY",
     "SILVER",
     "TRACE",
     "VERSION",
     "AlertParameters",
     "Keep",
+    "ParquetFiles",
     "Silver",
     "Window",
     "compare",

@@ -15,18 +15,20 @@ from rumormill.pipeline.tables.spam import spam_of_copies, spam_of_refused
 
 def alerts(
     publications: DataFrame,
-    deliveries: DataFrame,
+    came: DataFrame,
     mesh: DataFrame,
     traffic: DataFrame,
     links: DataFrame,
     mesh_minutes: DataFrame,
     parameters: AlertParameters = AlertParameters(),  # noqa: B008
 ) -> DataFrame:
-    """All alerts; ``minute`` and ``topic`` are null where one is about all of them."""
+    """All alerts; ``came`` is :func:`rumormill.pipeline.tables.sums.publishers_in`.
+
+    ``minute`` and ``topic`` are null where one is about all of them."""
     kinds = [
         partition(mesh_minutes, parameters),
         eclipse(traffic, parameters),
-        censorship_of_publishers(publications, deliveries, traffic, parameters),
+        censorship_of_publishers(publications, came, traffic, parameters),
         censorship_by_peers(links, mesh, parameters),
         spam_of_refused(traffic, parameters),
         spam_of_copies(traffic, parameters),

@@ -11,15 +11,14 @@ from rumormill.pipeline.tables.columns import share
 
 def censorship_of_publishers(
     publications: DataFrame,
-    deliveries: DataFrame,
+    came: DataFrame,
     traffic: DataFrame,
     parameters: AlertParameters,
 ) -> DataFrame:
     """One publisher's messages reach far fewer of those who should get them."""
     keys = ["network", "topic", "publisher"]
     expected = publications.groupBy(*keys).agg(F.sum("expected").alias("expected"))
-    came = F.count_if(F.col("first") & F.col("expected")).alias("came")
-    both = expected.join(deliveries.groupBy(*keys).agg(came), keys, "left").fillna(0, ["came"])
+    both = expected.join(came, keys, "left").fillna(0, ["came"])
     topic = Window.partitionBy("network", "topic")
     rest = F.sum("expected").over(topic) - F.col("expected")
     rest_came = F.sum("came").over(topic) - F.col("came")

@@ -8,9 +8,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-MINUTE_US: Final = 60_000_000
+from rumormill.pipeline.tables.schema import HISTORY
 
-HISTORY: Final = (
+MINUTE_US: Final = 60_000_000
+TOPIC_BITS: Final = 0x7FFFFFFF
+
+RARE: Final = (
     "published",
     "subscribed",
     "unsubscribed",
@@ -24,20 +27,13 @@ HISTORY: Final = (
 """Kinds of events that are rare, and that tables need from all time."""
 
 
+CONTROL: Final = ("messages", "ihave", "iwant", "graft", "prune")
+"""What a packet may hold, as its event's ``fields`` count it."""
+
+
 def history(trace: DataFrame) -> DataFrame:
     """The rare events of a trace, batch or stream: few enough to be kept and read again."""
-    return trace.where(F.col("event").isin(*HISTORY)).select(
-        "time",
-        "network",
-        "node",
-        "event",
-        "topic",
-        "message_id",
-        "peer",
-        "size",
-        "reason",
-        "fields",
-    )
+    return trace.where(F.col("event").isin(*RARE)).select(*HISTORY.names)
 
 
 def minute_of(time: Column) -> Column:
@@ -59,7 +55,7 @@ def id_key() -> Column:
 
 def topic_key() -> Column:
     """A small number for a topic; it need only differ among messages of one id."""
-    return F.hash("topic")
+    return F.xxhash64("topic").bitwiseAND(F.lit(TOPIC_BITS)).cast("int")
 
 
 def message_key() -> Column:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from rumormill.pipeline.tables.columns import in_order, minute_of
+from rumormill.pipeline.tables.columns import in_order, minute_of, node_key, topic_key
 from rumormill.pipeline.tables.propagation import COPY
 from rumormill.pipeline.tables.schema import SILVER
-from rumormill.pipeline.tables.skew import offsets
 
 
 def deliveries(
@@ -17,38 +18,35 @@ def deliveries(
     strangers: DataFrame | None,
     subscriptions: DataFrame,
     names: DataFrame,
-    skew: DataFrame,
+    ahead: Mapping[int, int],
 ) -> DataFrame:
     """One row for each message and node other than its publisher.
 
-    Of the messages in ``copies`` those in ``publications``, and in ``strangers`` (``copies.py``)
-    those without one.
+    Of the messages in ``copies`` those in ``publications``, and in ``strangers`` those without one
+    (see the file of that name). ``ahead``: what clocks are to be corrected by (``skew.py``).
     """
-    found = _on_one_clock(_named(copies.where(F.col("kind") == COPY), names), skew)
+    found = _on_one_clock(copies.where(F.col("kind") == COPY), ahead)
+    found = found.withColumnRenamed("topic", "topic_key")
     rows = _of_publications(found, publications)
     if strangers is not None:
         rows = rows.unionByName(_of_strangers(found, strangers))
-    return in_order(_with_expected(rows, subscriptions), SILVER["deliveries"])
+    return in_order(_named(_with_expected(rows, subscriptions), names), SILVER["deliveries"])
 
 
-def _named(copies: DataFrame, names: DataFrame) -> DataFrame:
+def _named(rows: DataFrame, names: DataFrame) -> DataFrame:
     """Names for the numbers of nodes."""
-    nodes = F.broadcast(
-        names.select(F.col("name").alias("node"), F.col("key").alias("node_key"), "network")
-    )
-    peers = F.broadcast(names.select(F.col("name").alias("peer"), F.col("key").alias("peer_key")))
-    return (
-        copies.join(nodes, "node_key")
-        .join(peers, "peer_key", "left")
-        .drop("node_key", "peer_key", "kind", "id", "topic")
-    )
+    nodes = names.select(F.col("name").alias("node"), F.col("key").alias("node_key"), "network")
+    peers = names.select(F.col("name").alias("peer"), F.col("key").alias("peer_key"))
+    named = rows.join(F.broadcast(nodes), "node_key")
+    return named.join(F.broadcast(peers), "peer_key", "left")
 
 
-def _on_one_clock(copies: DataFrame, skew: DataFrame) -> DataFrame:
-    wrong = offsets(skew)
+def _on_one_clock(copies: DataFrame, ahead: Mapping[int, int]) -> DataFrame:
     micros = F.col("time")
-    if wrong is not None:
-        copies = copies.join(F.broadcast(wrong), ["network", "node"], "left")
+    if ahead:
+        rows = list(ahead.items())
+        wrong = copies.sparkSession.createDataFrame(rows, "node_key long, ahead long")
+        copies = copies.join(F.broadcast(wrong), "node_key", "left")
         micros = micros - F.coalesce("ahead", F.lit(0))
     return copies.withColumn("time", F.timestamp_micros(micros)).drop("ahead")
 
@@ -82,9 +80,11 @@ def _with_expected(found: DataFrame, subscriptions: DataFrame) -> DataFrame:
     """
     moment = F.col("published_at")
     there = (moment >= F.col("since")) & (F.col("until").isNull() | (moment < F.col("until")))
-    keys = ["network", "topic", "node"]
-    members = F.broadcast(subscriptions.select(*keys, "since", "until")).alias("member")
-    same = [F.col(f"found.{key}") == F.col(f"member.{key}") for key in keys]
+    # By their numbers: to compare the names of every row would take longer than all the rest.
+    keys = {"node_key": node_key("node"), "topic_key": topic_key()}
+    numbers = [key.alias(name) for name, key in keys.items()]
+    members = F.broadcast(subscriptions.select(*numbers, "since", "until")).alias("member")
+    same = [F.col(f"found.{name}") == F.col(f"member.{name}") for name in keys]
     joined = found.alias("found").join(members, [*same, there], "left")
     latency = F.unix_micros("time") - F.unix_micros("published_at")
     return joined.select(

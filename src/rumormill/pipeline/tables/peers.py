@@ -15,14 +15,13 @@ _COUNTS: Final = tuple(
 )
 
 
-def links(deliveries: DataFrame, traffic: DataFrame) -> DataFrame:
+def links(firsts: DataFrame, traffic: DataFrame) -> DataFrame:
     """What each ``peer`` sent to each ``node``: first copies, and further ones.
 
+    ``firsts``: see :func:`rumormill.pipeline.tables.sums.links_in`.
     Among the further ones are those that came back to the publisher.
     """
     keys = ["network", "node", "peer"]
-    firsts = deliveries.where("first and peer is not null")
-    firsts = firsts.groupBy(*keys).agg(F.count(F.lit(1)).alias("first"))
     copies = traffic.where(is_other("peer")).groupBy(*keys)
     counted = copies.agg(F.sum(F.col("delivered") + F.col("duplicates")).alias("copies"))
     found = counted.where("copies > 0").join(firsts, keys, "left").fillna(0, ["first"])

@@ -1,8 +1,8 @@
 """Exact percentiles of any number of rows, without collecting or sorting them all.
 
-First all values are counted in bins; the counts say in which bin each percentile lies, and which
-one of that bin's values it is. Then only the values of those few bins are looked at. Groups of
-several sizes (a topic; a topic in a minute) share the counts.
+All values are laid into bins; their numbers say in which bin each percentile lies, and which one of
+that bin's values it is. Then only the values of those few bins are put in order. Groups of several
+sizes (a topic; a topic in a minute) share the bins.
 
 The rule: of ``n`` values in order, counted from 0, the percentile ``f`` is number
 ``min(n - 1, floor(f * n))``.
@@ -11,31 +11,17 @@ The rule: of ``n`` values in order, counted from 0, the percentile ``f`` is numb
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-BINS_PER_OCTAVE: Final = 32
-"""Bins grow with the values: each is about two percent wide."""
-
-
-def bin_of(value: Column) -> Column:
-    """The bin of a whole number, also of one below zero."""
-    place = F.floor(F.log2(F.abs(value) + 1) * BINS_PER_OCTAVE)
-    return (F.signum(value) * place).cast("int")
+from rumormill.pipeline.tables.sums_of_deliveries import BINS_PER_OCTAVE
 
 
 def upper_end(number: Column) -> Column:
     """What no value in a bin exceeds."""
     size = F.pow(F.lit(2.0), F.when(number < 0, -number).otherwise(number + 1) / BINS_PER_OCTAVE)
     return F.when(number < 0, 1 - size).otherwise(size - 1)
-
-
-def histogram(rows: DataFrame, keys: Sequence[str], value: str) -> DataFrame:
-    """How many values each bin of each group has: keys, ``bin``, ``count``."""
-    known = rows.where(F.col(value).isNotNull())
-    return known.groupBy(*keys, bin_of(F.col(value)).alias("bin")).agg(F.count("*").alias("count"))
 
 
 def cumulated(bins: DataFrame, keys: Sequence[str]) -> DataFrame:
@@ -50,26 +36,20 @@ def cumulated(bins: DataFrame, keys: Sequence[str]) -> DataFrame:
     )
 
 
-def percentiles(
-    rows: DataFrame, bins: DataFrame, keys: Sequence[str], value: str, wanted: Mapping[str, float]
-) -> DataFrame:
+def percentiles(bins: DataFrame, keys: Sequence[str], wanted: Mapping[str, float]) -> DataFrame:
     """One row a group: keys, and a column for each of ``wanted`` (name: fraction).
 
-    ``bins``: the :func:`histogram` of the same values, by these keys and maybe others. Nulls do not
-    count.
+    ``bins``: the values by these keys and maybe others, as in ``sums.py``.
     """
     places = _places(cumulated(bins, keys), keys, wanted)
-    # One number instead of many keys: rows are many, and most are in none of the bins.
+    # One number instead of many keys: bins are many, and most are not among the chosen.
     place = F.xxhash64(*keys, "bin")
     chosen = places.select(place.alias("place")).distinct()
-    number = F.col(value)
     values = (
-        rows.where(number.isNotNull())
-        .withColumn("bin", bin_of(number))
-        .select(place.alias("place"), value)
+        bins.select(place.alias("place"), "values")
         .join(F.broadcast(chosen), "place", "left_semi")
         .groupBy("place")
-        .agg(F.sort_array(F.collect_list(value)).alias("values"))
+        .agg(F.sort_array(F.flatten(F.collect_list("values"))).alias("values"))
     )
     picked = F.element_at("values", (F.col("rank") + 1).cast("int"))
     each = [F.max(F.when(F.col("wanted") == name, picked)).alias(name) for name in wanted]

@@ -9,10 +9,10 @@ from rumormill.pipeline.tables.columns import in_order
 from rumormill.pipeline.tables.schema import GOLD
 
 
-def problems(sums: DataFrame, skew: DataFrame) -> DataFrame:
+def problems(sums: DataFrame, skew: DataFrame, counters: DataFrame) -> DataFrame:
     """One row for each kind of problem of a topic (or of the network) that there is.
 
-    ``sums``: see ``topics.py``.
+    ``sums``: see ``sums.py``.
     """
     strayed = F.when(F.col("hop").isNull(), F.col("delivered") - F.col("unpublished"))
     counted = sums.groupBy("network", "topic").agg(
@@ -46,7 +46,15 @@ def problems(sums: DataFrame, skew: DataFrame) -> DataFrame:
         F.lit(None).alias("topic"),
         _row("clock_unknown", F.col("nodes"), words).alias("problem"),
     )
-    both = by_topic.unionByName(clocks).select("network", "topic", "problem.*")
+    uncaptured = counters.groupBy("network").agg(F.sum("uncaptured").alias("records"))
+    words = "records were lost on their way to a spool: what is counted here is too little"
+    losses = uncaptured.select(
+        "network",
+        F.lit(None).alias("topic"),
+        _row("captured_lost", F.coalesce("records", F.lit(0)), words).alias("problem"),
+    )
+    found = by_topic.unionByName(clocks).unionByName(losses)
+    both = found.select("network", "topic", "problem.*")
     return in_order(both.where("count > 0"), GOLD["problems"])
 
 

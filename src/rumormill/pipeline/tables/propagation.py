@@ -11,17 +11,20 @@ one node are in one cell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyspark.sql import DataFrame
 
-Integers = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
+from rumormill.pipeline.tables.codes import (
+    NOWHERE,
+    Booleans,
+    Integers,
+    coded,
+    coded_numbers,
+    looked_up,
+)
 
 PUBLISHED: Final = 0
 DELIVERED: Final = 1
@@ -60,31 +63,18 @@ _SCHEMA: Final = pa.schema(
         ("duplicates", pa.int64()),
     ]
 )
-NOWHERE: Final = -1
 NEVER: Final = np.iinfo(np.int64).max
-BATCH_ROWS: Final = 65536
 SPARSE: Final = 4
 """A grid with so many cells for each row is not laid out whole."""
 
 
-def propagation(rows: DataFrame, partitions: int, latest_us: int | None = None) -> DataFrame:
+def spread(rows: pa.Table, latest_us: int | None = None) -> pa.Table:
     """From :data:`INPUT` to :data:`OUTPUT`: one row for each cell, and for each pair of nodes.
 
     The latter (``WAY``) has in ``time`` the least time that a copy took from peer to node, by their
-    own clocks. ``latest_us``: copies further from their publication are none of it.
+    own clocks. The table holds whole messages; ``latest_us``: copies further from their publication
+    are none of it.
     """
-
-    def follow(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        parts = [batch for batch in batches if batch.num_rows]
-        if parts:
-            found = spread(pa.Table.from_batches(parts), latest_us)
-            yield from found.to_batches(max_chunksize=BATCH_ROWS)
-
-    return rows.repartition(partitions, "id").mapInArrow(follow, OUTPUT)
-
-
-def spread(rows: pa.Table, latest_us: int | None = None) -> pa.Table:
-    """The same for a table that holds whole messages."""
     return _Spread(rows, latest_us).table()
 
 
@@ -92,13 +82,13 @@ class _Spread:
     """All rows, as columns of codes."""
 
     def __init__(self, rows: pa.Table, latest_us: int | None) -> None:
-        self._rows = rows.combine_chunks()
-        stamp = _numbers(self._rows["stamp"])
-        self._time, kind = np.divmod(stamp, KINDS)
+        stamp: Integers = rows["stamp"].to_numpy()
+        self._time = stamp // KINDS
+        kind = stamp - self._time * KINDS
+        self._ids, self._topics = coded(rows["id"]), coded(rows["topic"])
         self._message, self._messages = self._message_codes()
-        both, self._names = _coded(
-            pa.chunked_array([*self._rows["node_key"].chunks, *self._rows["peer_key"].chunks])
-        )
+        nodes = [*rows["node_key"].chunks, *rows["peer_key"].chunks]
+        both, self._names = coded(pa.chunked_array(nodes).unify_dictionaries())
         self._node, self._peer = both[: len(kind)], both[len(kind) :]
         self._publications(np.flatnonzero(kind == PUBLISHED))
         self._known = self._publisher[self._message] >= 0
@@ -112,12 +102,11 @@ class _Spread:
 
     def _message_codes(self) -> tuple[Integers, int]:
         """A code for each message, and how many there are."""
-        ids, found = _coded(self._rows["id"])
-        topics, names = _coded(self._rows["topic"])
-        if len(names) == 1:
-            return ids, len(found)
-        codes, pairs = _coded(pa.chunked_array([pa.array(ids * len(names) + topics)]))
-        return codes, len(pairs)
+        ids, topics = self._ids, self._topics
+        if len(topics.values) == 1:
+            return ids.codes, len(ids.values)
+        pairs = coded_numbers(ids.codes * len(topics.values) + topics.codes)
+        return pairs.codes, len(pairs.values)
 
     def _publications(self, rows: Integers) -> None:
         """When and by whom each message was published, if it was."""
@@ -171,15 +160,16 @@ class _Spread:
         places = self._chosen[used]
         rows = self._copies[places]
         first = self._had_at[used] != NEVER
+        peers = self._peer[rows]
         hops = self._hops(used, places, rows, first)
         return pa.table(
             [
                 np.full(len(used), COPY, np.int32),
-                self._rows["id"].take(pa.array(rows)),
-                self._rows["topic"].take(pa.array(rows)),
+                self._ids.values.take(pa.array(self._ids.codes[rows])),
+                self._topics.values.take(pa.array(self._topics.codes[rows])),
                 self._known[rows],
-                self._rows["node_key"].take(pa.array(rows)),
-                _only(self._rows["peer_key"].take(pa.array(rows)), first),
+                self._names.take(pa.array(self._node[rows])),
+                self._names.take(pa.array(peers, mask=~first | (peers < 0))),
                 np.where(first, self._had_at[used], self._seen_at[used]),
                 pa.array(hops.astype(np.int32), mask=hops == 0),
                 first,
@@ -213,16 +203,17 @@ class _Spread:
         """Which of the first copies came from the peer that had been asked for them."""
         if not len(self._asked):
             return np.zeros(len(rows), np.bool_)
-        both = np.concatenate([self._asked, rows])
-        ids, _ = _coded(pa.chunked_array([self._rows["id"].take(pa.array(both)).combine_chunks()]))
-        width = len(self._names)
-        question = (ids * width + self._node[both]) * width + self._peer[both]
-        asked, answered = question[: len(self._asked)], question[len(self._asked) :]
-        codes, questions = _coded(pa.chunked_array([pa.array(asked)]))
+        asked, answered = self._questions(self._asked), self._questions(rows)
+        codes, questions = coded_numbers(asked)
         asked_at = np.full(len(questions), NEVER, np.int64)
         np.minimum.at(asked_at, codes, self._time[self._asked])
-        at = _looked_up(answered, questions)
+        at = looked_up(answered, questions)
         return (at >= 0) & (asked_at[at] <= self._time[rows]) & (self._peer[rows] >= 0)
+
+    def _questions(self, rows: Integers) -> Integers:
+        """Who asks whom for what."""
+        width = len(self._names)
+        return (self._ids.codes[rows] * width + self._node[rows]) * width + self._peer[rows]
 
     # ---- ways
 
@@ -236,7 +227,7 @@ class _Spread:
         chosen = np.flatnonzero((peer >= 0) & (peer != self._node[rows]) & (had_at != NEVER))
         took = self._time[rows[chosen]] - had_at[chosen]
         pairs = self._node[rows[chosen]] * len(self._names) + peer[chosen]
-        codes, found = _coded(pa.chunked_array([pa.array(pairs)]))
+        codes, found = coded_numbers(pairs)
         least = np.full(len(found), NEVER, np.int64)
         np.minimum.at(least, codes, took)
         pair = found.to_numpy()
@@ -252,32 +243,9 @@ class _Spread:
         )
 
 
-def _numbers(column: pa.ChunkedArray) -> Integers:
-    numbers: Integers = column.combine_chunks().to_numpy(zero_copy_only=False)
-    return numbers
-
-
-def _coded(column: pa.ChunkedArray) -> tuple[Integers, pa.Array]:
-    """A code for each value, NOWHERE for null; and the values in the order of their codes."""
-    encoded = column.combine_chunks().dictionary_encode()
-    codes: Integers = encoded.indices.fill_null(NOWHERE).to_numpy(zero_copy_only=False)
-    return codes.astype(np.int64), encoded.dictionary
-
-
 def _numbered(cells: Integers, count: int) -> tuple[Integers, Callable[[Integers], Integers], int]:
     """Places for cells of a grid, how to find the place of a cell, and how many there are."""
     if count <= SPARSE * len(cells):
         return cells, lambda wanted: np.where(wanted < 0, NOWHERE, wanted), count
-    codes, found = _coded(pa.chunked_array([pa.array(cells)]))
-    return codes, lambda wanted: _looked_up(wanted, found), len(found)
-
-
-def _looked_up(wanted: Integers, values: pa.Array) -> Integers:
-    """Where each is among the values, or NOWHERE."""
-    found = pc.index_in(pa.array(wanted), value_set=values).fill_null(NOWHERE)
-    at: Integers = found.to_numpy(zero_copy_only=False).astype(np.int64)
-    return at
-
-
-def _only(column: pa.ChunkedArray, where: Booleans) -> pa.ChunkedArray:
-    return pc.if_else(pa.array(where), column, pa.nulls(1, column.type)[0])
+    codes, found = coded_numbers(cells)
+    return codes, lambda wanted: looked_up(wanted, found), len(found)

@@ -55,6 +55,25 @@ TRACE: Final = _table(
 )
 """What the tables read of ``bronze/trace``; further columns (spool, offset...) do no harm."""
 
+HISTORY: Final = StructType(
+    [
+        TRACE[name]
+        for name in (
+            "time",
+            "network",
+            "node",
+            "event",
+            "topic",
+            "message_id",
+            "peer",
+            "size",
+            "reason",
+            "fields",
+        )
+    ]
+)
+"""What is kept of rare events."""
+
 SILVER: Final = {
     "publications": _table(
         network="string",
@@ -133,6 +152,7 @@ SILVER: Final = {
         count="long",
         bytes="long",
         lost="long",
+        uncaptured="long",
         messages="long",
         ihave="long",
         iwant="long",

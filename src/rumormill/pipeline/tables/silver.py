@@ -12,38 +12,35 @@ something that is needed several times on the way, and no more when the tables a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from rumormill.pipeline.tables.columns import history as history_of
-from rumormill.pipeline.tables.copies import copies, strangers
 from rumormill.pipeline.tables.deliveries import deliveries
+from rumormill.pipeline.tables.digest import (
+    buckets_for,
+    copies_in,
+    counts_in,
+    digest,
+    history_in,
+    names_in,
+)
+from rumormill.pipeline.tables.digest_events import COUNT, Look
 from rumormill.pipeline.tables.mesh import mesh
 from rumormill.pipeline.tables.publications import publications, published
-from rumormill.pipeline.tables.skew import corrected, skew
+from rumormill.pipeline.tables.skew import ahead, corrected, skew
+from rumormill.pipeline.tables.strangers import strangers
 from rumormill.pipeline.tables.subscriptions import subscriptions
-from rumormill.pipeline.tables.traffic import (
-    activity,
-    all_named,
-    counters,
-    counts,
-    names,
-    traffic,
-)
+from rumormill.pipeline.tables.traffic import activity, counters, names, traffic
+from rumormill.pipeline.tables.workers import ParquetFiles
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Keep = Callable[[str, DataFrame], DataFrame]
-
-PARTITIONS: Final = 8
-PARTITION_ROWS: Final = 600_000
-"""Copies that one Python worker gets at a time, as far as can be told beforehand..."""
-COPIES_EACH: Final = 5
-"""... from so many at each node."""
 
 
 def as_it_is(name: str, table: DataFrame) -> DataFrame:
@@ -98,6 +95,7 @@ class Silver:
 def silver(
     trace: DataFrame,
     *,
+    files: ParquetFiles | None = None,
     window: Window | None = None,
     history: DataFrame | None = None,
     past: DataFrame | None = None,
@@ -107,27 +105,36 @@ def silver(
 
     With a ``window``, ``publications``, ``deliveries``, ``traffic`` and ``counters`` are those of
     that range of time only; ``mesh``, ``subscriptions`` and ``skew`` are of all time. For these
-    ``history`` holds the rare events (:func:`rumormill.pipeline.tables.columns.history`) of all
-    time, this window's included, and ``past`` the ``counters`` of earlier windows. What is not
-    given is read from ``trace``.
+    ``history`` holds the rare events (:func:`rumormill.pipeline.tables.columns.history`) from
+    before the window, and ``past`` the ``counters`` of earlier windows. What is not given is read
+    from ``trace``. ``files``: those that ``trace`` is read from, if it is; see ``workers.py``.
     """
     events = trace if window is None else window.around(trace)
-    rare = keep("history", history_of(trace)) if history is None else keep("_rare", history)
-    near = rare if window is None else window.around(rare)
-    spread = keep("_copies", _copies(events, near, window))
-    known = _complete(names(rare), spread, events, keep)
+    latest = None if window is None else window.latest_us
+    look = _look(trace.count() if files is None else files.rows, window)
+    if window is not None and history is not None:
+        look = replace(look, rare=look.followed)
+    seen = keep("_digest", digest(trace, look, files))
+    rare, named = keep("history", history_in(seen)), names_in(seen)
+    if history is not None:
+        rare = keep("_rare", _with_earlier(rare, history, window))
+        named = named.union(names(rare))
+    spread = keep("_copies", copies_in(seen, look.buckets, latest))
+    known = keep("_names", named.distinct())
     clocks = keep("skew", skew(spread, known, rare))
-    events, rare = corrected(events, clocks), corrected(rare, clocks)
-    sums = keep("_counts", counts(events if window is None else window.within(events)))
-    known = _complete(known, sums, events, keep)
-    counted = keep("counters", counters(sums, known))
+    wrong = ahead(clocks)
+    if wrong:
+        again = replace(look, kinds=frozenset({COUNT}), ahead=wrong)
+        seen = keep("_corrected", digest(trace, again, files))
+        rare = corrected(rare, wrong)
+    counted = keep("counters", counters(counts_in(seen), known))
     lately = counted if past is None else counted.unionByName(past)
     members = keep("subscriptions", subscriptions(rare, activity(lately)))
     meshes = keep("mesh", mesh(rare, members))
     near = rare if window is None else window.around(rare)
     messages = publications(published(near), members)
     messages = keep("publications", messages if window is None else window.within(messages))
-    came = deliveries(spread, messages, strangers(events, spread), members, known, clocks)
+    came = deliveries(spread, messages, strangers(events, spread), members, known, wrong)
     if window is not None:
         came = window.within(came.withColumn("at", F.coalesce("published_at", "time")), "at")
         came = came.drop("at")
@@ -136,24 +143,30 @@ def silver(
         deliveries=keep("deliveries", came),
         mesh=meshes,
         subscriptions=members,
-        traffic=keep("traffic", traffic(sums, known)),
+        traffic=keep("traffic", traffic(counted)),
         counters=counted,
         skew=clocks,
     )
 
 
-def _copies(events: DataFrame, near: DataFrame, window: Window | None) -> DataFrame:
-    sent = published(near)
-    nodes = near.select("network", "node").distinct().count()
-    rows = sent.count() * nodes * COPIES_EACH
-    return copies(
-        events,
-        sent,
-        latest_us=None if window is None else window.latest_us,
-        partitions=max(PARTITIONS, math.ceil(rows / PARTITION_ROWS)),
+def _look(events: int, window: Window | None) -> Look:
+    if window is None:
+        return Look(buckets=buckets_for(events))
+    since, until = _micros(window.since), _micros(window.until)
+    margin = window.latest_us
+    return Look(
+        buckets=buckets_for(events),
+        counted=(since, until),
+        followed=(since - margin, until + margin),
     )
 
 
-def _complete(known: DataFrame, numbers: DataFrame, events: DataFrame, keep: Keep) -> DataFrame:
-    """Names for all numbers. Mostly every node is in the history; else all events are read."""
-    return known if all_named(numbers, known) else keep("_names", names(events))
+def _micros(time: datetime) -> int:
+    return (time - EPOCH) // timedelta(microseconds=1)
+
+
+def _with_earlier(rare: DataFrame, earlier: DataFrame, window: Window | None) -> DataFrame:
+    """The rare events of all time: of a window those that are its own, and what was published."""
+    if window is not None:
+        rare = rare.where((F.col("time") >= F.lit(window.since)) | (F.col("event") == "published"))
+    return earlier.unionByName(rare)

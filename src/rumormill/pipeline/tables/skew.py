@@ -23,6 +23,8 @@ import numpy.typing as npt
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from rumormill.pipeline.tables.columns import node_key
+from rumormill.pipeline.tables.keys import key_of
 from rumormill.pipeline.tables.propagation import WAY
 from rumormill.pipeline.tables.schema import SILVER
 
@@ -165,25 +167,21 @@ def _ways(copies: DataFrame, names: DataFrame) -> DataFrame:
     return least.join(F.broadcast(targets), "node_key").join(F.broadcast(sources), "peer_key")
 
 
-def offsets(skew: DataFrame) -> DataFrame | None:
-    """By how many microseconds clocks are ``ahead`` that are to be corrected; None if none is.
+def ahead(skew: DataFrame) -> dict[int, int]:
+    """By how many microseconds clocks are ahead that are to be corrected, by the nodes' numbers.
 
     Runs a small query.
     """
-    wrong = [
-        (row.network, row.node, round(row.offset_ms * 1000))
-        for row in skew.where("applied").select("network", "node", "offset_ms").collect()
-    ]
-    if not wrong:
-        return None
-    return skew.sparkSession.createDataFrame(wrong, "network string, node string, ahead long")
+    wrong = skew.where("applied").select("network", "node", "offset_ms").collect()
+    return {key_of(row.network, row.node): round(row.offset_ms * 1000) for row in wrong}
 
 
-def corrected(trace: DataFrame, skew: DataFrame) -> DataFrame:
-    """The trace as if all nodes had one clock."""
-    wrong = offsets(skew)
-    if wrong is None:
-        return trace
+def corrected(history: DataFrame, ahead: Mapping[int, int]) -> DataFrame:
+    """Events as if all nodes had one clock."""
+    if not ahead:
+        return history
+    wrong = history.sparkSession.createDataFrame(list(ahead.items()), "node_key long, ahead long")
     time = F.timestamp_micros(F.unix_micros("time") - F.coalesce("ahead", F.lit(0)))
-    joined = trace.join(F.broadcast(wrong), ["network", "node"], "left")
-    return joined.withColumn("time", time).drop("ahead")
+    keyed = history.withColumn("node_key", node_key("node"))
+    joined = keyed.join(F.broadcast(wrong), "node_key", "left")
+    return joined.withColumn("time", time).drop("ahead", "node_key")

@@ -12,7 +12,6 @@ from pyspark.sql import functions as F
 from rumormill.pipeline.tables.columns import in_order, share
 from rumormill.pipeline.tables.percentiles import (
     cumulated,
-    histogram,
     percentiles,
     upper_end,
 )
@@ -26,41 +25,15 @@ LATENCIES: Final = {"latency_p50": 0.5, "latency_p90": 0.9, "latency_p99": 0.99,
 CURVE_POINTS: Final = 200
 
 
-def sums(deliveries: DataFrame) -> DataFrame:
-    """What can be added up, by topic, minute and hop: all that most figures need of deliveries."""
-    first, known = F.col("first"), F.col("published_at").isNotNull()
-    copies = F.col("duplicates") + first.cast("long")
-    return deliveries.groupBy(*TOPIC_MINUTE, "hop").agg(
-        F.count_if(first).alias("delivered"),
-        F.count_if(first & ~F.col("expected")).alias("unexpected"),
-        F.sum("duplicates").alias("duplicates"),
-        F.sum(copies * F.col("size")).alias("payload"),
-        F.count_if(first & F.col("recovered")).alias("recoveries"),
-        F.count_if(first & (F.col("latency_ms") < 0)).alias("negative"),
-        F.count_if(first & ~known).alias("unpublished"),
-    )
-
-
-def latencies(deliveries: DataFrame) -> DataFrame:
-    """How many deliveries took how long, roughly, by topic, minute and hop."""
-    return histogram(_with_micros(deliveries), (*TOPIC_MINUTE, "hop"), "latency_us")
-
-
-def _with_micros(deliveries: DataFrame) -> DataFrame:
-    micros = F.round(F.col("latency_ms") * 1000).cast("long")
-    return deliveries.where("first").withColumn("latency_us", micros)
-
-
 @dataclass(frozen=True)
 class Measured:
     """What the figures of topics are made from."""
 
     publications: DataFrame
-    deliveries: DataFrame
     traffic: DataFrame
     sums: DataFrame
     latencies: DataFrame
-    """See the functions of these names."""
+    """See ``sums.py``."""
 
 
 def topics(measured: Measured) -> DataFrame:
@@ -101,8 +74,7 @@ def _figures(measured: Measured, keys: Sequence[str]) -> DataFrame:
 
 def _ranks(measured: Measured, keys: Sequence[str], wanted: Mapping[str, float]) -> DataFrame:
     """Percentiles of latency, in milliseconds."""
-    rows = _with_micros(measured.deliveries)
-    ranks = percentiles(rows, measured.latencies, keys, "latency_us", wanted)
+    ranks = percentiles(measured.latencies, keys, wanted)
     return ranks.select(*keys, *[(F.col(name) / 1000).alias(name) for name in wanted])
 
 
