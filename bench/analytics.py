@@ -20,6 +20,7 @@ from bench.progress import Progress
 from bench.spark_process import SparkProcess
 from bench.spark_readers import no_java
 from bench.spark_refining import in_duckdb
+from rumormill.pipeline.session import THROUGHPUT
 
 THREADS = 2
 """Of DuckDB: as many as Spark has cores."""
@@ -56,7 +57,7 @@ async def run(plan: AnalyticsPlan, progress: Progress) -> Row:
         asked: list[Row] = []
         for number in range(plan.rounds):
             words = f"analytics: round {number + 1} of {plan.rounds}"
-            with SparkProcess() as spark:
+            with SparkProcess(settings=THROUGHPUT) as spark:
                 progress.step(f"{words}, bronze to gold")
                 refined += [spark.ask("refine", tables=str(tables)) for _ in range(plan.runs)]
                 progress.step(f"{words}, a question to silver")

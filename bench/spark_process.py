@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -27,10 +28,11 @@ class SparkProcess:
         sample = spark.ask("stream", reader=spool_reader(folder))
     """
 
-    def __init__(self, *, recommended: bool = True, jars: str = "", **settings: str) -> None:
-        if jars:
-            settings["spark.jars"] = jars
-        self._session = {"master": MASTER, "recommended": recommended, "settings": settings}
+    def __init__(
+        self, *, recommended: bool = True, jars: str = "", settings: Mapping[str, str] | None = None
+    ) -> None:
+        given = {**(settings or {}), **({"spark.jars": jars} if jars else {})}
+        self._session = {"master": MASTER, "recommended": recommended, "settings": given}
         self.pid = 0
 
     def __enter__(self) -> Self:

@@ -233,12 +233,12 @@ def with_spark(
         sentence_of,
         silence_foreign_logs,
     )
-    from rumormill.pipeline.session import spark_session
+    from rumormill.pipeline.session import THROUGHPUT, spark_session
 
     if not os.environ.get("RUMORMILL_TRACEBACK"):
         silence_foreign_logs()
         settings = {"spark.log.level": "OFF", **settings}
-    spark = spark_session(name, master, **settings)
+    spark = spark_session(name, master, **{**THROUGHPUT, **settings})
     stops: list[Callable[[], None]] = []
     stopped = threading.Event()
     failures: list[BaseException] = []

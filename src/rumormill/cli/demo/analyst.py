@@ -99,13 +99,13 @@ def _sentence(error: Exception) -> str:
 def work() -> None:
     """Run until told to stop, or until nobody is left to tell it."""
     from rumormill.pipeline.failures import silence_foreign_logs
-    from rumormill.pipeline.session import spark_session
+    from rumormill.pipeline.session import THROUGHPUT, spark_session
 
     orders: dict[str, Any] = json.loads(sys.stdin.readline() or "{}")
     if not orders:
         return
     silence_foreign_logs()
-    spark = spark_session("rumormill demo", "local[*,4]")
+    spark = spark_session("rumormill demo", "local[*,4]", **THROUGHPUT)
     tell("ready")
     analyst = Analyst(spark, orders["spools"], Path(orders["tables"]))
     for line in sys.stdin:
