@@ -27,6 +27,8 @@ class FileFacts(NamedTuple):
     path: Path
     batch: int
     rows: int
+    groups: int
+    """Of rows, as Parquet lays them out."""
     spool: str | None
     """None if it holds records of several."""
     first_us: int
@@ -128,4 +130,6 @@ def look_at_file(path: Path, batch: int, time_column: str) -> FileFacts | None:
         last.append(times.max_raw)
         spools |= {origin.min, origin.max}
     only = spools.pop() if len(spools) == 1 else None
-    return FileFacts(path, batch, footer.num_rows, only, min(first), max(last))
+    return FileFacts(
+        path, batch, footer.num_rows, footer.num_row_groups, only, min(first), max(last)
+    )

@@ -259,8 +259,8 @@ class Refiner:
 
 
 def _trace_files(files: Sequence[FileFacts]) -> tables.ParquetFiles:
-    paths = [str(facts.path.absolute()) for facts in files]
-    return tables.ParquetFiles(paths, sum(facts.rows for facts in files))
+    groups = {facts.path: facts.groups for facts in files}
+    return tables.ParquetFiles.of(groups, sum(facts.rows for facts in files))
 
 
 def activity_of(counters: DataFrame) -> DataFrame:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,9 +15,11 @@ from pyspark.sql import DataFrame, SparkSession
 from table_story import Story
 from trace_lines import held, rows_of
 
+from rumormill.pipeline.failures import sentence_of
 from rumormill.pipeline.tables import GOLD, SILVER, ParquetFiles, gold, silver
 from rumormill.pipeline.tables.codes import coded
 from rumormill.pipeline.tables.columns import id_key, node_key, topic_key
+from rumormill.pipeline.tables.digest import digest
 from rumormill.pipeline.tables.digest_events import (
     COLUMNS,
     COUNT,
@@ -196,6 +199,19 @@ def test_many_small_batches_become_few_large_tables_with_one_set_of_names(
     assert [each for table in found for each in table["size"].to_pylist()][::2] == list(range(6))
 
 
+def test_a_file_that_is_spoilt_is_named(spark: SparkSession, story: Story, tmp_path: Path) -> None:
+    story.trace.coalesce(1).write.parquet(str(tmp_path / "trace"))
+    files = ParquetFiles.under(tmp_path / "trace")
+    ((name, _),) = files.parts
+    path = Path(name)
+    whole = bytearray(path.read_bytes())
+    whole[4:2000] = bytes(1996)
+    path.write_bytes(whole)
+    with pytest.raises(Exception, match="cannot be read") as failed:
+        digest(story.trace, files=files).collect()
+    assert sentence_of(failed.value).startswith(f"{path}: cannot be read: ")
+
+
 def everything(table: DataFrame) -> list[tuple[Any, ...]]:
     return rows_of(table, " ".join(table.columns))
 
@@ -203,9 +219,14 @@ def everything(table: DataFrame) -> list[tuple[Any, ...]]:
 def test_a_trace_in_files_gives_the_same_tables(
     spark: SparkSession, story: Story, tmp_path: Path
 ) -> None:
-    story.trace.repartition(5).write.parquet(str(tmp_path / "trace"))
+    story.trace.repartition(3).write.parquet(str(tmp_path / "trace"))
+    # One large file among the small ones.
+    large, *_ = (tmp_path / "trace").glob("*.parquet")
+    pq.write_table(pq.read_table(large), large, row_group_size=5)
+    large.with_name(f".{large.name}.crc").unlink()
     files = ParquetFiles.under(tmp_path / "trace")
     assert files.rows == story.trace.count()
+    assert len(files.parts) > len({path for path, _ in files.parts}) == 3
     trace = spark.read.parquet(str(tmp_path / "trace"))
     made = silver(trace, files=files, keep=held)
     for name in SILVER:

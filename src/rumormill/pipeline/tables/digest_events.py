@@ -169,44 +169,41 @@ class _Events:
 
     def packed(self) -> Iterator[pa.RecordBatch]:
         """The copies of messages, by buckets."""
-        kinds = np.array(
-            [KIND_OF.get(event, NOWHERE) for event in [*self.kinds.values.to_pylist(), None]]
-        )
-        kind = kinds[self.kinds.codes]
-        chosen = kind >= 0
-        within = self._within(self._look.followed)
-        if within is not None:
-            chosen &= within
         ids = self._keys("message_id")
-        chosen &= ids.codes >= 0
-        rows = np.flatnonzero(chosen)
+        kind = self._copy_kinds()
+        rows = np.flatnonzero((kind >= 0) & (ids.codes >= 0))
         if not len(rows):
             return
         buckets = _Buckets(ids.keys, self._look.buckets)
         bucket = buckets.of_key[ids.codes[rows]]
         rows = rows[np.argsort(bucket, kind="stable")]
-        columns = {
-            "id": buckets.place_of_key[ids.codes[rows]],
-            "topic": self._topics.codes[rows],
-            "node_key": self.nodes.codes[rows],
-            "peer_key": self.peers.codes[rows],
-        }
         stamps = self.time[rows] * KINDS + kind[rows]
-        values = {
-            "topic": self._topics.values,
-            "node_key": self.nodes.coded.values,
-            "peer_key": self.peers.coded.values,
+        places = buckets.place_of_key[ids.codes[rows]]
+        others = {
+            name: (column.codes[rows], column.values)
+            for name, column in (
+                ("topic", self._topics),
+                ("node_key", self.nodes.coded),
+                ("peer_key", self.peers.coded),
+            )
         }
-        ends = np.cumsum(np.bincount(bucket, minlength=self._look.buckets))
-        used = np.unique(bucket)
-        parts = []
-        for number in used.tolist():
-            part = slice(ends[number - 1] if number else 0, ends[number])
-            values["id"] = buckets.keys(number)
-            numbers = {name: (codes[part], values[name]) for name, codes in columns.items()}
-            parts.append(pack(stamps[part], numbers))
-        found = {"bucket": pa.array(used.astype(np.int32)), "packed": pa.array(parts, pa.binary())}
+        used, begins = np.unique(np.sort(bucket), return_index=True)
+        packs = []
+        for number, begin, end in zip(used, begins, [*begins[1:], len(rows)], strict=True):
+            part = slice(begin, end)
+            numbers = {name: (codes[part], values) for name, (codes, values) in others.items()}
+            numbers["id"] = (places[part], buckets.keys(number))
+            packs.append(pack(stamps[part], numbers))
+        found = {"bucket": pa.array(used.astype(np.int32)), "packed": pa.array(packs, pa.binary())}
         yield batch_of(OUTPUT, PACKED, len(used), found)
+
+    def _copy_kinds(self) -> Integers:
+        """For each event the number of its kind; NOWHERE for those that are not followed."""
+        names = [*self.kinds.values.to_pylist(), None]
+        kinds = np.array([KIND_OF.get(name, NOWHERE) for name in names])[self.kinds.codes]
+        within = self._within(self._look.followed)
+        found: Integers = kinds if within is None else np.where(within, kinds, NOWHERE)
+        return found
 
     @cached_property
     def _topics(self) -> Coded:

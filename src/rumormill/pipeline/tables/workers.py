@@ -7,7 +7,7 @@ the files' dictionaries, while Spark would hand them every name of every row.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
+from rumormill.pipeline.lake import TablesError
 from rumormill.pipeline.tables.gathered import ROWS_AT_ONCE, gathered
 
 READ_AT_ONCE: Final = 262_144
@@ -25,14 +26,25 @@ LEAST_TASKS: Final = 8
 class ParquetFiles(NamedTuple):
     """The files that a DataFrame is read from."""
 
-    paths: Sequence[str]
+    parts: Sequence[tuple[str, int]]
+    """Each group of rows: its file, and its number there. A large file has several of them, so
+    that it does not keep one worker busy while others wait."""
     rows: int
 
     @classmethod
     def under(cls, folder: Path) -> Self:
         """All files in a folder, at any depth."""
-        paths = [str(path.absolute()) for path in sorted(folder.glob("**/*.parquet"))]
-        return cls(paths, sum(pq.read_metadata(path).num_rows for path in paths))
+        footers = {path: pq.read_metadata(path) for path in sorted(folder.glob("**/*.parquet"))}
+        groups = {path: footer.num_row_groups for path, footer in footers.items()}
+        return cls.of(groups, sum(footer.num_rows for footer in footers.values()))
+
+    @classmethod
+    def of(cls, groups: Mapping[Path, int], rows: int) -> Self:
+        """Files of which it is known how many groups each has."""
+        parts = [
+            (str(path.absolute()), at) for path, count in groups.items() for at in range(count)
+        ]
+        return cls(parts, rows)
 
 
 class Work(NamedTuple):
@@ -55,25 +67,28 @@ def in_workers(table: DataFrame, work: Work, files: ParquetFiles | None = None) 
         for part in gathered(batches, work.columns, work.names):
             yield from work.done(part)
 
-    def from_paths(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        paths = (path for batch in batches for path in batch.column("path").to_pylist())
-        return from_rows(_read(paths, work))
+    def from_files(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        parts = (row for batch in batches for row in batch.to_pylist())
+        return from_rows(_read(((row["path"], row["part"]) for row in parts), work))
 
     schema = spark_schema(work.output)
     if files is None:
         return table.select(*work.columns).mapInArrow(from_rows, schema)
-    rows = [(path,) for path in files.paths]
-    tasks = max(1, min(len(rows), max(LEAST_TASKS, math.ceil(files.rows / ROWS_AT_ONCE))))
-    paths = table.sparkSession.createDataFrame(rows, "path string")
-    return paths.repartition(tasks).mapInArrow(from_paths, schema)
+    wanted = max(LEAST_TASKS, math.ceil(files.rows / ROWS_AT_ONCE))
+    tasks = max(1, min(len(files.parts), wanted))
+    parts = table.sparkSession.createDataFrame(files.parts, "path string, part int")
+    return parts.repartition(tasks).mapInArrow(from_files, schema)
 
 
-def _read(paths: Iterable[str], work: Work) -> Iterator[pa.RecordBatch]:
-    for path in paths:
-        with pq.ParquetFile(path, read_dictionary=list(work.names), pre_buffer=False) as file:
-            yield from file.iter_batches(
-                READ_AT_ONCE, columns=list(work.columns), use_threads=False
-            )
+def _read(parts: Iterable[tuple[str, int]], work: Work) -> Iterator[pa.RecordBatch]:
+    for path, part in parts:
+        try:
+            with pq.ParquetFile(path, read_dictionary=list(work.names), pre_buffer=False) as file:
+                yield from file.iter_batches(
+                    READ_AT_ONCE, [part], columns=list(work.columns), use_threads=False
+                )
+        except (pa.ArrowException, OSError) as error:
+            raise TablesError(f"{path}: cannot be read: {error}") from error
 
 
 _SPARK_TYPES: Final = {
