@@ -72,7 +72,8 @@ def minutes(spark: SparkSession) -> list[tuple[Any, ...]]:
         ("net", "news", "b", "a", at(182), at(186), "us", "pruned"),
         ("net", "news", "b", "a", at(190), None, "us", None),
     ]
-    span = ("net", "a", None, at(0), "x", 1, *[None] * 7, at(30), at(200))
+    told = {"network": "net", "node": "a", "first_at": at(30), "last_at": at(200)}
+    span = tuple(told.get(name) for name in SILVER["counters"].names)
     found = mesh_minutes(
         spark.createDataFrame(mesh, SILVER["mesh"]),
         spark.createDataFrame(members, SILVER["subscriptions"]),

@@ -96,14 +96,12 @@ def copies_in(digest: DataFrame, buckets: int, latest_us: int | None = None) -> 
     """
 
     def follow(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        packs: dict[int, list[pa.Buffer]] = {}
-        for batch in batches:
-            for bucket, packed in zip(*batch.columns, strict=True):
-                packs.setdefault(bucket.as_py(), []).append(packed.as_buffer())
-        for bucket in list(packs):
-            found = spread(unpack(packs.pop(bucket)), latest_us)
+        packs = [packed.as_buffer() for batch in batches for packed in batch.column("packed")]
+        if packs:
+            found = spread(unpack(packs), latest_us)
             yield from found.to_batches(max_chunksize=BATCH_ROWS)
 
     packed = digest.where(F.col("kind") == PACKED).select("bucket", "packed")
-    found = packed.repartition(buckets, "bucket").mapInArrow(follow, COPIES)
+    # A bucket for each worker: by hashes of their numbers, some workers would get three.
+    found = packed.repartitionById(buckets, "bucket").mapInArrow(follow, COPIES)
     return found.withColumn("message", F.xxhash64("id", "topic"))
