@@ -47,13 +47,14 @@ def coded_numbers(numbers: Integers) -> Coded:
     return coded(pa.array(numbers))
 
 
-def looked_up(wanted: Integers, values: pa.Array) -> Integers:
+def looked_up(wanted: Integers | pa.ChunkedArray, values: pa.Array) -> Integers:
     """Where each is among the values, or NOWHERE.
 
     >>> looked_up(np.array([5, 7]), pa.array([7, 8])).tolist()
     [-1, 0]
     """
-    found = pc.index_in(pa.array(wanted), value_set=values).fill_null(NOWHERE)
+    column = pa.array(wanted) if isinstance(wanted, np.ndarray) else wanted.combine_chunks()
+    found = pc.index_in(column, value_set=values).fill_null(NOWHERE)
     at: Integers = found.to_numpy(zero_copy_only=False).astype(np.int64)
     return at
 

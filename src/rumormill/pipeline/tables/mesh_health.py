@@ -11,16 +11,14 @@ from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from rumormill.pipeline.tables.codes import Groups, Integers, coded, looked_up
 from rumormill.pipeline.tables.columns import MINUTE_US, in_order, minute_of
 from rumormill.pipeline.tables.schema import GOLD
-
-Integers = npt.NDArray[np.int64]
 
 _GRAPH: Final = ("network", "topic", "minute")
 _SCHEMA: Final = pa.schema(
@@ -105,10 +103,10 @@ def measure(rows: pa.Table) -> pa.Table:
     >>> measure(pa.table(graph | three)).select(["nodes", "components", "largest"]).to_pylist()
     [{'nodes': 3, 'components': 2, 'largest': 2}]
     """
-    graph, graphs = _numbered(*[rows[name] for name in _GRAPH])
+    graphs = Groups({name: coded(rows[name]) for name in _GRAPH})
     names = pc.unique(pa.concat_arrays([*rows["node"].chunks, *rows["peer"].chunks]).drop_null())
-    node, peer = (_codes(rows[name], names) for name in ("node", "peer"))
-    cell = graph * len(names)
+    node, peer = (looked_up(rows[name], names) for name in ("node", "peer"))
+    cell = graphs.codes * len(names)
     members = np.unique((cell + node)[peer < 0])
     chosen = (peer >= 0) & np.isin(cell + node, members)
     near = np.searchsorted(members, (cell + node)[chosen])
@@ -119,11 +117,11 @@ def measure(rows: pa.Table) -> pa.Table:
     labels = components(len(members), near[inside], np.searchsorted(members, far_cell[inside]))
     of_graph = members // len(names)
     starts = np.flatnonzero(np.diff(of_graph, prepend=-1))
-    nodes = np.bincount(of_graph, minlength=len(graphs[0]))[of_graph[starts]]
+    nodes = np.bincount(of_graph, minlength=graphs.size)[of_graph[starts]]
     sizes = np.bincount(labels, minlength=len(members))
     return pa.table(
         [
-            *[column.take(pa.array(of_graph[starts])) for column in graphs],
+            *[graphs.keys[name].take(pa.array(of_graph[starts])) for name in _GRAPH],
             nodes,
             np.add.reduceat(degrees, starts) / nodes,
             np.minimum.reduceat(degrees, starts),
@@ -151,24 +149,3 @@ def components(count: int, near: Integers, far: Integers) -> Integers:
         if (fresh == labels).all():
             return labels
         labels = fresh
-
-
-def _numbered(*columns: pa.ChunkedArray) -> tuple[Integers, list[pa.Array]]:
-    """A number for each combination of values, and the values of each number."""
-    number = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        values = pc.unique(column)
-        number = number * len(values) + _codes(column, values)
-    _, first, dense = np.unique(number, return_index=True, return_inverse=True)
-    return dense, [column.combine_chunks().take(pa.array(first)) for column in columns]
-
-
-def _codes(column: pa.ChunkedArray, values: pa.Array) -> Integers:
-    codes: Integers = (
-        pc.index_in(column, value_set=values)
-        .combine_chunks()
-        .fill_null(-1)
-        .to_numpy()
-        .astype(np.int64)
-    )
-    return codes
