@@ -33,7 +33,7 @@ SETTINGS: Final = {
 """What differs from Spark's defaults, and why; any of it can be given otherwise."""
 
 THROUGHPUT: Final = {
-    # Java's usual collector of garbage runs beside the tasks, and takes a fifth of the cores.
+    # Java's usual collector of garbage runs beside the tasks, and takes cores from them.
     "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
     "spark.executor.extraJavaOptions": "-XX:+UseParallelGC",
 }

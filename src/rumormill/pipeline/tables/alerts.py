@@ -24,7 +24,8 @@ def alerts(
 ) -> DataFrame:
     """All alerts; ``came`` is :func:`rumormill.pipeline.tables.sums.publishers_in`.
 
-    ``minute`` and ``topic`` are null where one is about all of them."""
+    ``minute`` and ``topic`` are null where one is about all of them.
+    """
     kinds = [
         partition(mesh_minutes, parameters),
         eclipse(traffic, parameters),

@@ -1,7 +1,9 @@
 """What the tables need of a trace, from one look at all its events.
 
-found = keep("_digest", digest(trace))
-counts_in(found), history_in(found), copies_in(found)
+    found = keep("_digest", digest(trace))
+    counts_in(found), history_in(found), copies_in(found)
+
+Python workers do the looking: ``digest_events.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """What gold needs of deliveries, from one look at them.
 
-found = keep("_sums", sums(deliveries))
-sums_in(found), latencies_in(found), links_in(found), publishers_in(found)
+    found = keep("_sums", sums(deliveries))
+    sums_in(found), latencies_in(found), links_in(found), publishers_in(found)
+
+Python workers do the adding: ``sums_of_deliveries.py``.
 """
 
 from __future__ import annotations
