@@ -22,6 +22,6 @@ ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results"
 
 # The programs that are measured, and what starts them, are those of the tests.
-_helpers = str(ROOT / "tests" / "helpers")
-if _helpers not in sys.path:
-    sys.path.insert(0, _helpers)
+_root = str(ROOT)
+if _root not in sys.path:
+    sys.path.insert(0, _root)

@@ -15,14 +15,13 @@ import socket
 from dataclasses import dataclass
 from typing import Any
 
-from private_dht import PrivateDht
-from siege import KEY, SALT, TOPIC
-from spoofed_queries import MAIN_QUERIES, QUERIES, loaded_node, shortest
-
 from bench.goals import Goal, fixed
 from bench.progress import Progress
 from bench.tables import Table
-from rumormill.bep50.addresses import parse_peer
+from rumormill.bep50.wire.addresses import parse_peer
+from tests.helpers.bep50.siege import KEY, SALT, TOPIC
+from tests.helpers.bep50.spoofed_queries import MAIN_QUERIES, QUERIES, loaded_node, shortest
+from tests.helpers.interop.private_dht import PrivateDht
 
 VICTIM = "203.0.113.5:4444"
 MOST = 3.0

@@ -12,20 +12,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import protobuf_oracle as oracle
-from connection_pair import Pair
-from pubsub_network import PubsubNetwork, Unsigned, machine, names
-
 from bench.progress import Progress
-from rumormill.core.machine import Check, Checked, PeerJoined, Received, Subscribe, Verdict
-from rumormill.libp2p.effects import Publish
+from rumormill.core.machine import Check, Checked, PeerJoined, Publish, Received, Subscribe, Verdict
 from rumormill.libp2p.gossipsub.router import MESHSUB_1_0
-from rumormill.libp2p.pubsub import Pubsub
-from rumormill.libp2p.rpc import Rpc, Subscription, decode_rpc, encode_rpc, message_frame
-from rumormill.libp2p.signing import signed_message
-from rumormill.libp2p.wire import length_prefixed
-from rumormill.libp2p.wire_message import SIGNATURE_PREFIX
+from rumormill.libp2p.pubsub.pubsub import Pubsub
+from rumormill.libp2p.wire.frames import length_prefixed
+from rumormill.libp2p.wire.message import SIGNATURE_PREFIX
+from rumormill.libp2p.wire.rpc import Rpc, Subscription, decode_rpc, encode_rpc, message_frame
+from rumormill.libp2p.wire.signing import signed_message
 from rumormill.simulate import topology
+from tests.helpers.libp2p import protobuf_oracle as oracle
+from tests.helpers.libp2p.connection_pair import Pair
+from tests.helpers.libp2p.pubsub_network import PubsubNetwork, Unsigned, machine, names
 
 SIZE = 1024
 TOPIC = "weather"

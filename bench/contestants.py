@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import js_peer
-import py_peer
 import pytest
-import rumormill_peer
-import rust_peer
-from peer_process import PeerProcessError, RouterPeer
 
 from bench import versions
+from tests.helpers.interop import js_peer, py_peer, rumormill_peer, rust_peer
+from tests.helpers.interop.peer_process import PeerProcessError, RouterPeer
 
 Versions = dict[str, str]
 

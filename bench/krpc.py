@@ -21,9 +21,9 @@ from bench import signatures
 from bench.krpc_crowd import Crowd, CrowdError, Packet, exchange
 from bench.krpc_programs import PROGRAMS, Program, Running
 from bench.progress import Progress
-from rumormill.bep50.keys import ItemKey
-from rumormill.bep50.krpc import PutTemplate
-from rumormill.bep50.topics import TopicName
+from rumormill.bep50.wire.keys import ItemKey
+from rumormill.bep50.wire.krpc import PutTemplate
+from rumormill.bep50.wire.topics import TopicName
 
 SIGNED_BESIDES = 12
 """Bytes that are signed besides the value."""

@@ -18,12 +18,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import dht_peer
 import pytest
 
 import bench
 from bench import process_tree, versions
 from bench.krpc_crowd import CrowdError
+from tests.helpers.interop import dht_peer
 
 OPEN_HANDED = {"query_rate": 1e9, "query_burst": 1e9}
 """We measure what the node can do, not what it allows one address."""

@@ -17,10 +17,9 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from peer_process import Event, PeerProcessError, RouterPeer
-
 from bench.contestants import MESH_LOW, Contestant, Entry, problem_of
 from bench.progress import Progress
+from tests.helpers.interop.peer_process import Event, PeerProcessError, RouterPeer
 
 NODES = 10
 SIZE = 1024

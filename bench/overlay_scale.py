@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from overlay_swarm import IN_TIME, LINK, Publication, Swarm, mean
-
 from bench.progress import Progress
+from tests.helpers.bep50.overlay_swarm import IN_TIME, LINK, Publication, Swarm, mean
 
 Row = dict[str, Any]
 

@@ -13,11 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from peer_process import PeerProcessError, RouterPeer, bench_pair
-
 from bench import signatures
 from bench.contestants import Entry, problem_of
 from bench.progress import Progress
+from tests.helpers.interop.peer_process import PeerProcessError, RouterPeer, bench_pair
 
 POLICIES = {"signed": "StrictSign", "unsigned": "StrictNoSign"}
 

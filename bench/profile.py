@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from peer_process import bench_pair
 from pyinstrument.session import Session
-from rumormill_peer import RumormillPeer
 
 from bench import perf
 from bench.contestants import CONTESTANTS, Entry
 from bench.mesh import SIZE, TOPIC, FullMesh
 from bench.pair import POLICIES
 from bench.progress import Progress
+from tests.helpers.interop.peer_process import bench_pair
+from tests.helpers.interop.rumormill_peer import RumormillPeer
 
 TOP = 30
 """Functions that are listed."""

@@ -7,7 +7,7 @@ from typing import Any
 from bench.formatting import number, share
 from bench.goals import SUMMARIES, Figure, Goal, fixed
 from bench.tables import Table
-from rumormill.bep50.parameters import OverlayParameters
+from rumormill.bep50.overlay.parameters import OverlayParameters
 
 Row = dict[str, Any]
 

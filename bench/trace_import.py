@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import trace_oracle as oracle
-from foreign_traces import SHARED, VECTORS
-
 from bench.progress import Progress
 from rumormill.capture.foreign import import_traces
 from rumormill.capture.foreign.protobuf import read_frames
+from tests.helpers.capture import trace_oracle as oracle
+from tests.helpers.capture.foreign_traces import SHARED, VECTORS
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "helpers"))
+sys.path.insert(0, str(ROOT))
 
-from interop_matrix import (  # noqa: E402
+from tests.helpers.interop.interop_matrix import (  # noqa: E402
     LIBP2P,
     TABLES,
     Matrix,
@@ -23,7 +23,7 @@ from interop_matrix import (  # noqa: E402
     table_rows,
     unfilled,
 )
-from peer_versions import versions  # noqa: E402
+from tests.helpers.interop.peer_versions import versions  # noqa: E402
 
 PAGE = ROOT / "docs" / "interop.md"
 CACHE = ROOT / ".pytest_cache" / "v"

@@ -39,10 +39,10 @@ The same keys everywhere: `rumormill.open("gossipsub", D=8)`, `--set D=8` on the
 floodsub has all but those under "gossipsub". This page is made by `make docs`.
 """,
     {
-        "The network": (COMMON, ("live/libp2p_settings.py", "Libp2pParameters")),
+        "The network": (COMMON, ("libp2p/live/settings.py", "Libp2pParameters")),
         "gossipsub": (("libp2p/gossipsub/parameters.py", "GossipsubParameters"),),
-        "Messages and topics": (("libp2p/parameters.py", "PubsubParameters"),),
-        "Peers and connections": (("libp2p/host_parameters.py", "HostParameters"),),
+        "Messages and topics": (("libp2p/pubsub/parameters.py", "PubsubParameters"),),
+        "Peers and connections": (("libp2p/host/parameters.py", "HostParameters"),),
         "Limits of one connection": (("libp2p/stack/limits.py", "ConnectionLimits"),),
     },
 )
@@ -57,10 +57,10 @@ command line, and `query_timeout = 1` in a table of `node.toml`. A wrong value o
 named in one sentence. What the family is: [bep50.md](bep50.md). This page is made by `make docs`.
 """,
     {
-        "The network": (COMMON, ("live/bep50_settings.py", "Bep50Parameters")),
-        "The overlay": (("bep50/parameters.py", "OverlayParameters"),),
-        "The main DHT": (("live/mainline_parameters.py", "MainlineParameters"),),
-        "Items on the main DHT": (("bep50/main_parameters.py", "MainParameters"),),
+        "The network": (COMMON, ("bep50/live/settings.py", "Bep50Parameters")),
+        "The overlay": (("bep50/overlay/parameters.py", "OverlayParameters"),),
+        "The main DHT": (("bep50/live/mainline_parameters.py", "MainlineParameters"),),
+        "Items on the main DHT": (("bep50/main_dht/parameters.py", "MainParameters"),),
     },
 )
 

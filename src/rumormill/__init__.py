@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rumormill.bep50.effects import CasMismatch
+    from rumormill.bep50.live.network import Bep50Network
     from rumormill.core.errors import (
         ClosedError,
         ConfigError,
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
     from rumormill.core.receipt import Receipt
     from rumormill.core.topic import Capabilities
     from rumormill.core.trace import TraceEvent
-    from rumormill.live.bep50 import Bep50Network
-    from rumormill.live.libp2p import Libp2pNetwork
+    from rumormill.libp2p.live.network import Libp2pNetwork
     from rumormill.live.network import Network
     from rumormill.live.open import open
     from rumormill.live.run import quiet_collector, run
@@ -86,8 +86,8 @@ _HOMES = {
     "Receipt": "core.receipt",
     "Capabilities": "core.topic",
     "TraceEvent": "core.trace",
-    "Bep50Network": "live.bep50",
-    "Libp2pNetwork": "live.libp2p",
+    "Bep50Network": "bep50.live.network",
+    "Libp2pNetwork": "libp2p.live.network",
     "Network": "live.network",
     "open": "live.open",
     "quiet_collector": "live.run",

@@ -9,17 +9,25 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from protobuf_bytes import delimited
-from workbench import Workbench, floodsub, gossipsub, identity, origin_id, signed
 
 from rumormill.core import trace
 from rumormill.core.machine import Check, Checked, Drop, PeerJoined, Received, Verdict
-from rumormill.libp2p.floodsub import FLOODSUB
+from rumormill.core.protobuf import bytes_field, encode_varint, varint_field
 from rumormill.libp2p.gossipsub import backoff
-from rumormill.libp2p.queue import MOST_WAITING_ID_BYTES
-from rumormill.libp2p.rpc import Control, Graft, IHave, IWant, Prune, Rpc, Subscription
-from rumormill.libp2p.wire import bytes_field, encode_varint, length_prefixed, varint_field
-from rumormill.libp2p.wire_message import WireMessage, build_message, decode_message
+from rumormill.libp2p.pubsub.floodsub import FLOODSUB
+from rumormill.libp2p.pubsub.queue import MOST_WAITING_ID_BYTES
+from rumormill.libp2p.wire.frames import length_prefixed
+from rumormill.libp2p.wire.message import WireMessage, build_message, decode_message
+from rumormill.libp2p.wire.rpc import Control, Graft, IHave, IWant, Prune, Rpc, Subscription
+from tests.helpers.core.protobuf_bytes import delimited
+from tests.helpers.libp2p.workbench import (
+    Workbench,
+    floodsub,
+    gossipsub,
+    identity,
+    origin_id,
+    signed,
+)
 
 MIB = 1 << 20
 RAIN = signed("author", "t", b"rain", 1)

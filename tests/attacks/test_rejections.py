@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import workbench
-
 from rumormill.core.machine import Drop
 from rumormill.core.trace import PROTOCOL_ERROR, REJECTED
-from rumormill.libp2p.rpc import Control, Graft, Rpc
-from rumormill.libp2p.wire_message import WireMessage, build_message
+from rumormill.libp2p.wire.message import WireMessage, build_message
+from rumormill.libp2p.wire.rpc import Control, Graft, Rpc
+from tests.helpers.libp2p import workbench
 
 
 def forged(number: int) -> WireMessage:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spoofed_queries import MAIN_QUERIES, QUERIES
 
 from bench.amplification import amplification_goals, amplification_tables
+from tests.helpers.bep50.spoofed_queries import MAIN_QUERIES, QUERIES
 
 ROOT = Path(__file__).parents[2]
 

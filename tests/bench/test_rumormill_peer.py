@@ -8,9 +8,15 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
-import rumormill_peer
-from peer_process import PeerProcessError, RouterPeer, bench_pair, numbered_payloads
-from rumormill_peer import NativeRumormillPeer, RumormillPeer
+
+from tests.helpers.interop import rumormill_peer
+from tests.helpers.interop.peer_process import (
+    PeerProcessError,
+    RouterPeer,
+    bench_pair,
+    numbered_payloads,
+)
+from tests.helpers.interop.rumormill_peer import NativeRumormillPeer, RumormillPeer
 
 TOPIC = "weather"
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from spool_records import BEGIN, NODE, event, message
 
 from rumormill.capture.columns import (
     batch_times,
@@ -22,6 +21,7 @@ from rumormill.capture.envelope import encode
 from rumormill.capture.schema import MESSAGE_SCHEMA, TRACE_SCHEMA
 from rumormill.core.message import Message
 from rumormill.core.trace import TraceEvent
+from tests.helpers.capture.spool_records import BEGIN, NODE, event, message
 
 texts = st.text(max_size=12)
 times = st.floats(0, 4e9, allow_nan=False)

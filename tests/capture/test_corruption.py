@@ -15,12 +15,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from spool_records import kill, message, offsets_and_numbers, write_batches
 
 from rumormill.capture.local import LocalLog
 from rumormill.capture.log import UnreadableError, read_what_is_left
 from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.writer import SpoolWriter
+from tests.helpers.capture.spool_records import kill, message, offsets_and_numbers, write_batches
 
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 """Where there is a disk in memory, hundreds of spools need not wait for a real one."""

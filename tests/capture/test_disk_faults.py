@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from spool_records import NODE, append, message, numbered
 
 from rumormill.capture.appender import Appender
 from rumormill.capture.folder import Identity, list_segments, write_identity
@@ -20,6 +19,7 @@ from rumormill.capture.local import LocalLog
 from rumormill.capture.log import SpoolError
 from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.writer import SpoolWriter
+from tests.helpers.capture.spool_records import NODE, append, message, numbered
 
 FEW = SpoolParameters(buffer_records=20, batch_records=10, linger=0.001, fsync="never")
 

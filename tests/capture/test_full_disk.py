@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-HELPER = Path(__file__).parents[1] / "helpers" / "full_disk_node.py"
+from tests.helpers.places import environment, program
+
+HELPER = "tests.helpers.capture.full_disk_node"
 MOUNT = 'mount -t tmpfs -o size=1m tmpfs "$0" && exec "$@"'
 
 
@@ -31,10 +31,9 @@ def in_a_small_file_system(folder: Path) -> list[str]:
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("disk")
     command = in_a_small_file_system(folder)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     finished = subprocess.run(
-        [*command, sys.executable, str(HELPER), str(folder)],
-        capture_output=True, text=True, env=environment, timeout=110,
+        [*command, *program(HELPER, folder)],
+        capture_output=True, text=True, env=environment(), timeout=110,
     )  # fmt: skip
     assert finished.returncode == 0, finished.stderr
     found: dict[str, Any] = json.loads(finished.stdout.splitlines()[-1])

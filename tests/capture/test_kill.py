@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from spool_records import NODE, message, numbered
 
 from rumormill.capture.local import LocalLog
 from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.writer import SpoolWriter
+from tests.helpers.capture.spool_records import NODE, message, numbered
+from tests.helpers.places import environment, program
 
-HELPER = Path(__file__).parents[1] / "helpers" / "killed_writer.py"
+HELPER = "tests.helpers.capture.killed_writer"
 KILLS = 6
 
 
@@ -40,13 +39,12 @@ class Reader:
 def test_what_a_reader_saw_is_never_contradicted_and_what_was_flushed_is_kept(
     tmp_path: Path, fsync: str
 ) -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     chance = random.Random(fsync)
     reader, flushed, first = Reader(tmp_path), -1, 0
     for _ in range(KILLS):
         process = subprocess.Popen(
-            [sys.executable, str(HELPER), str(tmp_path), str(first), fsync],
-            stdout=subprocess.PIPE, text=True, env=environment,
+            program(HELPER, tmp_path, first, fsync),
+            stdout=subprocess.PIPE, text=True, env=environment(),
         )  # fmt: skip
         with process:
             assert process.stdout is not None

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spool_records import BEGIN, append, kill, message, numbered, offsets_and_numbers, write_batches
 
 from rumormill.capture.appender import RESERVED_AHEAD, Appender
 from rumormill.capture.folder import Marks, list_segments, write_marks
@@ -29,6 +28,15 @@ from rumormill.capture.open import open_log
 from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.writer import SpoolWriter
 from rumormill.core.errors import ConfigError
+from tests.helpers.capture.spool_records import (
+    BEGIN,
+    append,
+    kill,
+    message,
+    numbered,
+    offsets_and_numbers,
+    write_batches,
+)
 
 TENS = [range(start, start + 10) for start in range(0, 100, 10)]
 """A hundred messages in ten batches."""

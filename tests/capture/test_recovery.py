@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from spool_records import append, batch, kill, message, number_of, numbered, write_batches
 
 from rumormill.capture.appender import RESERVED_AHEAD, Appender
 from rumormill.capture.folder import Marks, Segment, list_segments, read_marks, write_marks
@@ -17,6 +16,15 @@ from rumormill.capture.log import CorruptSegmentError
 from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.recovery import UNKNOWN_STEP
 from rumormill.capture.writer import SpoolWriter
+from tests.helpers.capture.spool_records import (
+    append,
+    batch,
+    kill,
+    message,
+    number_of,
+    numbered,
+    write_batches,
+)
 
 PARAMETERS = SpoolParameters(fsync="never")
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from http_node import http_node
-from spools import BEGIN_US, TestSpool, make_spool
 
 from rumormill.capture.folder import Marks, write_marks
 from rumormill.capture.log import (
@@ -25,6 +23,8 @@ from rumormill.capture.open import open_log
 from rumormill.capture.remote import RemoteLog
 from rumormill.capture.schema import MESSAGE_SCHEMA
 from rumormill.core.errors import ConfigError
+from tests.helpers.capture.spools import BEGIN_US, TestSpool, make_spool
+from tests.helpers.node.http_node import http_node
 
 TOKEN = "a-long-random-token"
 

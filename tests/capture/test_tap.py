@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pubsub_network import machine, names
-from spool_records import kill, message
 
 import rumormill
 from rumormill.capture.envelope import encode
@@ -23,10 +21,11 @@ from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.tap import attach, open_spool
 from rumormill.capture.writer import SpoolWriter
 from rumormill.core.errors import ConfigError
-from rumormill.core.machine import Deliver, Subscribe
+from rumormill.core.machine import Deliver, Publish, Subscribe
 from rumormill.core.trace import TraceEvent
-from rumormill.libp2p.effects import Publish
 from rumormill.simulate import Simulation, topology
+from tests.helpers.capture.spool_records import kill, message
+from tests.helpers.libp2p.pubsub_network import machine, names
 
 LOOPBACK = "/ip4/127.0.0.1/tcp/0"
 

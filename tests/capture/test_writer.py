@@ -13,7 +13,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from spool_records import NODE, batch, event, message, numbered, write_batches
 
 from rumormill.capture.folder import list_segments, read_identity
 from rumormill.capture.local import LocalLog
@@ -21,6 +20,7 @@ from rumormill.capture.log import Bounds, SpoolError, SpoolLockedError
 from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.writer import SpoolWriter
 from rumormill.core.errors import ClosedError, ConfigError
+from tests.helpers.capture.spool_records import NODE, batch, event, message, numbered, write_batches
 
 
 def batches_of(folder: Path, kind: str = "messages") -> list[int]:
@@ -316,7 +316,7 @@ def test_a_batch_with_other_columns_is_refused(tmp_path: Path) -> None:
 def test_a_program_that_forgets_to_close_loses_nothing_at_its_end(tmp_path: Path) -> None:
     program = (
         "import sys\n"
-        "from spool_records import *\n"
+        "from tests.helpers.capture.spool_records import *\n"
         "writer = SpoolWriter(sys.argv[1], SpoolParameters(linger=60))\n"
         "writer.message(message(0), NODE)\n"
     )

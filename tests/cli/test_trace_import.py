@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from foreign_traces import VECTORS
 
 from rumormill.capture.foreign import Progress
 from rumormill.cli import main
 from rumormill.cli.trace import progress_bar
+from tests.helpers.capture.foreign_traces import VECTORS
 
 FILES = [str(VECTORS / f"node{number}.json.gz") for number in (13, 15)]
 EVENTS, ROWS = 405 + 518, 405 + 518 + 18

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from statistics import mean
 
 import pytest
-from pubsub_network import TOPIC, PubsubNetwork, names
 
 from rumormill.simulate import Churn, topology
+from tests.helpers.libp2p.pubsub_network import TOPIC, PubsubNetwork, names
 
 NODES = names(20)
 RATE = 2.0

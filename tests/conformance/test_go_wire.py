@@ -6,17 +6,15 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-import wire_vectors
-import workbench
 
-from rumormill.core.machine import PeerJoined, Subscribe, Unsubscribe
-from rumormill.libp2p.effects import Publish
-from rumormill.libp2p.floodsub import FloodsubRouter
+from rumormill.core.machine import PeerJoined, Publish, Subscribe, Unsubscribe
 from rumormill.libp2p.gossipsub import GossipsubRouter
-from rumormill.libp2p.router import Router
-from rumormill.libp2p.rpc import decode_rpc, encode_rpc
-from rumormill.libp2p.signing import verify
-from rumormill.libp2p.wire_message import WireMessage
+from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
+from rumormill.libp2p.pubsub.router import Router
+from rumormill.libp2p.wire.message import WireMessage
+from rumormill.libp2p.wire.rpc import decode_rpc, encode_rpc
+from rumormill.libp2p.wire.signing import verify
+from tests.helpers.libp2p import wire_vectors, workbench
 
 TOPIC = "wire-topic"
 EVERY_FRAME = wire_vectors.all_frames()

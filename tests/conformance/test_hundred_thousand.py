@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-WORKER = Path(__file__).parent.parent / "helpers" / "exchange_worker.py"
+from tests.helpers.places import environment, program
+
+WORKER = "tests.helpers.libp2p.exchange_worker"
 EACH_WAY = 50_000
 
 
 def start(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, str(WORKER), *arguments],
+        program(WORKER, *arguments),
+        env=environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

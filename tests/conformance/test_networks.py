@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from pubsub_network import TOPIC, Kind, PubsubNetwork, names
 
 from rumormill.core import trace
 from rumormill.core.receipt import Receipt
 from rumormill.simulate import Churn, Link, metrics, topology
+from tests.helpers.libp2p.pubsub_network import TOPIC, Kind, PubsubNetwork, names
 
 TWENTY = names(20)
 BOTH_KINDS: list[Kind] = ["floodsub", "gossipsub"]
@@ -404,7 +404,7 @@ print(hashlib.sha256("\\n".join(network.simulation.trace_lines()).encode()).hexd
 
 def test_a_trace_does_not_depend_on_the_hash_of_the_process() -> None:
     here = Path(__file__).parent
-    path = os.pathsep.join(map(str, (here, here.parent / "helpers", *sys.path)))
+    path = os.pathsep.join(map(str, (here, *sys.path)))
     digests = {
         subprocess.run(
             [sys.executable, "-c", FINGERPRINT],

@@ -5,18 +5,17 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-import peer_transcripts
 import pytest
-from dialects import Dialect
-from our_node import TOPIC
-from peer_transcripts import every_session, sessions
-from transcript import Transcript
-from workbench import FLOODSUB, MESHSUB_1_0, Workbench
 
-from rumormill.core.machine import Received
-from rumormill.libp2p.effects import Publish
-from rumormill.libp2p.floodsub import FloodsubRouter
+from rumormill.core.machine import Publish, Received
 from rumormill.libp2p.gossipsub import GossipsubRouter
+from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
+from tests.helpers.interop import peer_transcripts
+from tests.helpers.interop.dialects import Dialect
+from tests.helpers.interop.our_node import TOPIC
+from tests.helpers.interop.peer_transcripts import every_session, sessions
+from tests.helpers.interop.transcript import Transcript
+from tests.helpers.libp2p.workbench import FLOODSUB, MESHSUB_1_0, Workbench
 
 every_kept_session = pytest.mark.parametrize(("peer", "name"), every_session())
 

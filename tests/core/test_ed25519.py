@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from real_peers import missing_peer
 
 from rumormill.core import ed25519
 from rumormill.libp2p.stack.keys import PrivateKey
+from tests.helpers.interop.real_peers import missing_peer
 
 PAYLOAD = b"libp2p-pubsub:" + bytes(range(256))
 KEY = PrivateKey.from_seed(b"k" * 32)

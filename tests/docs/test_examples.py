@@ -32,7 +32,7 @@ def test_the_router_of_the_guide_can_be_opened_with() -> None:
 def test_the_program_of_the_bep50_page_shows_the_newest_value(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from rumormill.live.item_keyfile import create_item_key
+    from rumormill.bep50.live.key_file import create_item_key
 
     key = create_item_key(tmp_path / "key.json")
     (program,) = programs("docs/bep50.md")

@@ -6,8 +6,9 @@ import runpy
 from pathlib import Path
 
 import pytest
-from interop_matrix import TABLES, Outcome, Table
-from peer_versions import versions
+
+from tests.helpers.interop.interop_matrix import TABLES, Outcome, Table
+from tests.helpers.interop.peer_versions import versions
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 MAKER = runpy.run_path(str(DOCS / "make_interop.py"))

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gold_tables import Run, make_gold
-
 from rumormill.pipeline.report import read_report, report_json
+from tests.helpers.spark.gold_tables import Run, make_gold
 
 PAGE = Path(__file__).parents[2] / "docs" / "report.md"
 NAMED = {"topics", "peers", "events", "networks", "by_hop"}

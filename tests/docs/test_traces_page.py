@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import trace_oracle as oracle
-from foreign_traces import VECTORS
-
 from rumormill.capture.foreign.detect import READERS, examine
 from rumormill.capture.foreign.findings import Findings
 from rumormill.capture.foreign.go_json import TYPES
+from tests.helpers.capture import trace_oracle as oracle
+from tests.helpers.capture.foreign_traces import VECTORS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "traces.md").read_text()
 

@@ -7,14 +7,14 @@ import contextlib
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1] / "helpers"))
+sys.path.append(str(Path(__file__).parents[2]))
 
-from fuzzing import Choices, fuzz, instrumented
+from tests.helpers.fuzz.fuzzing import Choices, fuzz, instrumented
 
 with instrumented(__name__):
-    from rumormill.bep50.addresses import compact_nodes, from_compact, is_ipv6, read_nodes
-    from rumormill.bep50.bencode import Dict, Value, decode, encode
-    from rumormill.bep50.items import (
+    from rumormill.bep50.wire.addresses import compact_nodes, from_compact, is_ipv6, read_nodes
+    from rumormill.bep50.wire.bencode import Dict, Value, decode, encode
+    from rumormill.bep50.wire.items import (
         LARGEST_VALUE,
         Item,
         genuine,
@@ -22,7 +22,7 @@ with instrumented(__name__):
         item_from_put,
         torrent_of,
     )
-    from rumormill.bep50.krpc import (
+    from rumormill.bep50.wire.krpc import (
         Answer,
         BadArgument,
         BadQuery,
@@ -36,7 +36,7 @@ with instrumented(__name__):
         query_packet,
         read_packet,
     )
-    from rumormill.bep50.topics import TopicName, parse_topic
+    from rumormill.bep50.wire.topics import TopicName, parse_topic
     from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
 
 ID, TOPIC, KEY = b"n" * 20, b"t" * 20, b"k" * 32

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1] / "helpers"))
+sys.path.append(str(Path(__file__).parents[2]))
 
-from fuzzing import Choices, fuzz, instrumented
+from tests.helpers.fuzz.fuzzing import Choices, fuzz, instrumented
 
 with instrumented(__name__):
     from rumormill.core.errors import RemoteProtocolError

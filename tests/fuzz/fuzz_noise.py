@@ -8,14 +8,14 @@ import random
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1] / "helpers"))
+sys.path.append(str(Path(__file__).parents[2]))
 
-from fuzzing import Choices, fuzz, instrumented, pieces
+from tests.helpers.fuzz.fuzzing import Choices, fuzz, instrumented, pieces
 
 with instrumented(__name__):
     from rumormill.core.errors import RemoteProtocolError
     from rumormill.libp2p.stack.keys import PrivateKey
-    from rumormill.libp2p.stack.noise import (
+    from rumormill.libp2p.stack.noise.handshake import (
         LARGEST_HANDSHAKE_MESSAGE,
         NoiseHandshake,
         NoiseTransport,

@@ -8,16 +8,16 @@ import random
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1] / "helpers"))
+sys.path.append(str(Path(__file__).parents[2]))
 
-from fuzzing import Choices, fuzz, instrumented
+from tests.helpers.fuzz.fuzzing import Choices, fuzz, instrumented
 
 with instrumented(__name__):
-    from siege import KEY, OWN_ID, OWN_PEER, TOPIC, item, item_values, node_id, nodes_at
-
-    from rumormill.bep50.bencode import Dict, Value
     from rumormill.bep50.effects import Contact, Join, Listening, Offer, Publish, Restore
-    from rumormill.bep50.krpc import (
+    from rumormill.bep50.overlay.node import Node
+    from rumormill.bep50.overlay.parameters import OverlayParameters
+    from rumormill.bep50.wire.bencode import Dict, Value
+    from rumormill.bep50.wire.krpc import (
         Answer,
         Query,
         answer_packet,
@@ -26,8 +26,6 @@ with instrumented(__name__):
         query_packet,
         read_packet,
     )
-    from rumormill.bep50.node import Node
-    from rumormill.bep50.parameters import OverlayParameters
     from rumormill.core.errors import LocalProtocolError
     from rumormill.core.machine import (
         Check,
@@ -39,6 +37,16 @@ with instrumented(__name__):
         Send,
         Subscribe,
         Unsubscribe,
+    )
+    from tests.helpers.bep50.siege import (
+        KEY,
+        OWN_ID,
+        OWN_PEER,
+        TOPIC,
+        item,
+        item_values,
+        node_id,
+        nodes_at,
     )
 
 PARAMETERS = OverlayParameters(

@@ -6,9 +6,9 @@ import random
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1] / "helpers"))
+sys.path.append(str(Path(__file__).parents[2]))
 
-from fuzzing import Choices, fuzz, instrumented, pieces
+from tests.helpers.fuzz.fuzzing import Choices, fuzz, instrumented, pieces
 
 with instrumented(__name__):
     from rumormill.core.errors import LocalProtocolError
@@ -21,20 +21,22 @@ with instrumented(__name__):
         Input,
         PeerJoined,
         PeerLeft,
+        Publish,
         Received,
         Send,
         Subscribe,
         Unsubscribe,
         Writable,
     )
-    from rumormill.libp2p.effects import Publish, StreamRestarted
-    from rumormill.libp2p.floodsub import FLOODSUB, FloodsubRouter
+    from rumormill.core.protobuf import bytes_field, varint_field
+    from rumormill.libp2p.effects import StreamRestarted
     from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter
     from rumormill.libp2p.gossipsub.router import MESHSUB_1_0
-    from rumormill.libp2p.parameters import PubsubParameters, TopicRules
-    from rumormill.libp2p.pubsub import Pubsub
-    from rumormill.libp2p.rpc import decode_rpc
-    from rumormill.libp2p.wire import FrameReader, bytes_field, length_prefixed, varint_field
+    from rumormill.libp2p.pubsub.floodsub import FLOODSUB, FloodsubRouter
+    from rumormill.libp2p.pubsub.parameters import PubsubParameters, TopicRules
+    from rumormill.libp2p.pubsub.pubsub import Pubsub
+    from rumormill.libp2p.wire.frames import FrameReader, length_prefixed
+    from rumormill.libp2p.wire.rpc import decode_rpc
 
 # Small, so that every limit is within reach of a short input.
 PARAMETERS = PubsubParameters(

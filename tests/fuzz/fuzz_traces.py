@@ -6,15 +6,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.append(str(Path(__file__).parents[1] / "helpers"))
+sys.path.append(str(Path(__file__).parents[2]))
 
-from fuzzing import Choices, fuzz, instrumented
+from tests.helpers.fuzz.fuzzing import Choices, fuzz, instrumented
 
 with instrumented(__name__):
-    from foreign_traces import read_rows
-
     from rumormill.capture.foreign.rows import to_batch
-    from rumormill.libp2p.wire import bytes_field, length_prefixed, varint_field
+    from rumormill.core.protobuf import bytes_field, varint_field
+    from rumormill.libp2p.wire.frames import length_prefixed
+    from tests.helpers.capture.foreign_traces import read_rows
 
 import json
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1] / "helpers"))
+sys.path.append(str(Path(__file__).parents[2]))
 
-from fuzzing import Choices, fuzz, instrumented, pieces
+from tests.helpers.fuzz.fuzzing import Choices, fuzz, instrumented, pieces
 
 with instrumented(__name__):
     from rumormill.core.errors import RemoteProtocolError
     from rumormill.libp2p.stack.events import StreamData, StreamEnded, StreamReset
     from rumormill.libp2p.stack.limits import ConnectionLimits
-    from rumormill.libp2p.stack.yamux import StreamArrived, YamuxEvent, YamuxSession
-    from rumormill.libp2p.stack.yamux_frames import DATA, HEADER, encode_header
+    from rumormill.libp2p.stack.yamux.frames import DATA, HEADER, encode_header
+    from rumormill.libp2p.stack.yamux.session import StreamArrived, YamuxEvent, YamuxSession
 
 # Small, so that every limit is within reach of a short input.
 LIMITS = ConnectionLimits(

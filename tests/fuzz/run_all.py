@@ -17,9 +17,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-sys.path.append(str(Path(__file__).parents[1] / "helpers"))
+sys.path.append(str(Path(__file__).parents[2]))
 
-from fuzzing import atheris_is_missing, exit_code_without_atheris
+from tests.helpers.fuzz.fuzzing import atheris_is_missing, exit_code_without_atheris
 
 HERE = Path(__file__).parent
 AT_ONCE = 2

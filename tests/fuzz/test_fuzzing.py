@@ -9,7 +9,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from fuzzing import REQUIRED, SKIPPED, Choices, atheris_is_missing, pieces
+
+from tests.helpers.fuzz.fuzzing import REQUIRED, SKIPPED, Choices, atheris_is_missing, pieces
 
 HERE = Path(__file__).parent
 
@@ -54,8 +55,8 @@ def test_a_crash_is_shown_with_the_input_that_brings_it_back(
 ) -> None:
     crashing = tmp_path / "fuzz_crash.py"
     crashing.write_text(
-        f"import sys; sys.path.append({str(HERE.parent / 'helpers')!r})\n"
-        "from fuzzing import fuzz\n"
+        f"import sys; sys.path.append({str(HERE.parents[1])!r})\n"
+        "from tests.helpers.fuzz.fuzzing import fuzz\n"
         "def target(data):\n"
         "    assert data[:1] != b'!', 'found it'\n"
         "fuzz(target, [b'!?'])\n"

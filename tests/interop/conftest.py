@@ -10,25 +10,28 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
-import dht_peer
-import go_peer
-import interop_matrix
-import js_peer
-import py_peer
 import pytest
 import pytest_asyncio
-import rumormill_peer
-import rust_peer
-from dht_peer import DhtPeer, StartDhtPeer
-from go_peer import GoPeer, StartGoPeer
-from js_peer import JsPeer, StartJsPeer
-from our_node import OpenNode, OurNode, open_our_node
-from peer_process import PeerProcess, RouterPeer
-from private_dht import PrivateDht
-from py_peer import PyPeer, StartPyPeer
-from rumormill_peer import RumormillPeer, StartRumormillPeer
-from rust_peer import RustPeer, StartRustPeer
-from transcript import RecordingPubsub
+
+from tests.helpers.interop import (
+    dht_peer,
+    go_peer,
+    interop_matrix,
+    js_peer,
+    py_peer,
+    rumormill_peer,
+    rust_peer,
+)
+from tests.helpers.interop.dht_peer import DhtPeer, StartDhtPeer
+from tests.helpers.interop.go_peer import GoPeer, StartGoPeer
+from tests.helpers.interop.js_peer import JsPeer, StartJsPeer
+from tests.helpers.interop.our_node import OpenNode, OurNode, open_our_node
+from tests.helpers.interop.peer_process import PeerProcess, RouterPeer
+from tests.helpers.interop.private_dht import PrivateDht
+from tests.helpers.interop.py_peer import PyPeer, StartPyPeer
+from tests.helpers.interop.rumormill_peer import RumormillPeer, StartRumormillPeer
+from tests.helpers.interop.rust_peer import RustPeer, StartRustPeer
+from tests.helpers.interop.transcript import RecordingPubsub
 
 TIMEOUT = 300
 
@@ -183,7 +186,7 @@ async def start_dht_peer(dht_program: Path) -> AsyncIterator[StartDhtPeer]:
 @pytest.fixture
 async def open_node(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[OpenNode]:
     """Opens nodes of ours that write down what they say, and closes them after the test."""
-    monkeypatch.setattr("rumormill.live.libp2p.Pubsub", RecordingPubsub)
+    monkeypatch.setattr("rumormill.libp2p.live.network.Pubsub", RecordingPubsub)
     async with AsyncExitStack() as stack:
 
         async def open_one(*arguments: Any, **settings: Any) -> OurNode:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import interop_matrix as matrix
 import pytest
-from conversation import ROUTER_PEERS, StartPeer, connected, exchange
-from dialects import Dialect, dialect
-from interop_matrix import THEY_DIAL, WE_DIAL, row
-from our_node import OpenNode
+
+from tests.helpers.interop import interop_matrix as matrix
+from tests.helpers.interop.conversation import ROUTER_PEERS, StartPeer, connected, exchange
+from tests.helpers.interop.dialects import Dialect, dialect
+from tests.helpers.interop.interop_matrix import THEY_DIAL, WE_DIAL, row
+from tests.helpers.interop.our_node import OpenNode
 
 PROTOCOLS = {"gossipsub": "/meshsub/1.0.0", "floodsub": "/floodsub/1.0.0"}
 

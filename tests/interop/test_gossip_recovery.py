@@ -7,15 +7,15 @@ publishes goes to nobody, and reaches the peer only if that asks for it.
 
 from __future__ import annotations
 
-import interop_matrix as matrix
 import pytest
-from conversation import StartPeer, row_of_three
-from dialects import Dialect, dialect
-from interop_matrix import OURS, THEIRS, row
-from our_node import PATIENCE, TOPIC, OpenNode, OurNode, contents
-from peer_process import numbered_payloads
 
-from rumormill.libp2p.message_id import MessageIdFunction, message_id_function
+from rumormill.libp2p.pubsub.message_id import MessageIdFunction, message_id_function
+from tests.helpers.interop import interop_matrix as matrix
+from tests.helpers.interop.conversation import StartPeer, row_of_three
+from tests.helpers.interop.dialects import Dialect, dialect
+from tests.helpers.interop.interop_matrix import OURS, THEIRS, row
+from tests.helpers.interop.our_node import PATIENCE, TOPIC, OpenNode, OurNode, contents
+from tests.helpers.interop.peer_process import numbered_payloads
 
 COUNT = 5
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from js_peer import JsPeer, JsPeerError, StartJsPeer, numbered_payloads
+
+from tests.helpers.interop.js_peer import JsPeer, JsPeerError, StartJsPeer, numbered_payloads
 
 TOPIC = "weather"
 

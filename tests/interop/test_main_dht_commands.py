@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from private_dht import PrivateDht
-
-from rumormill.live.item_keyfile import create_item_key
+from rumormill.bep50.live.key_file import create_item_key
+from tests.helpers.interop.private_dht import PrivateDht
 
 PATIENCE = 60.0
 

@@ -6,17 +6,17 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import interop_matrix as matrix
 import pytest
 import pytest_asyncio
-from dht_peer import StartDhtPeer, StoredValue
-from interop_matrix import BOTH, OURS, THEIRS, row
-from main_dht_user import MainDhtUser
-from private_dht import PrivateDht, libtorrent_secret, require_ipv6
 
-from rumormill.bep50.bencode import encode
-from rumormill.bep50.items import Item
-from rumormill.bep50.keys import ItemKey
+from rumormill.bep50.wire.bencode import encode
+from rumormill.bep50.wire.items import Item
+from rumormill.bep50.wire.keys import ItemKey
+from tests.helpers.bep50.main_dht_user import MainDhtUser
+from tests.helpers.interop import interop_matrix as matrix
+from tests.helpers.interop.dht_peer import StartDhtPeer, StoredValue
+from tests.helpers.interop.interop_matrix import BOTH, OURS, THEIRS, row
+from tests.helpers.interop.private_dht import PrivateDht, libtorrent_secret, require_ipv6
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import interop_matrix as matrix
 import pytest
-from conversation import ROUTER_PEERS, StartPeer, acquainted, connected
-from dialects import dialect
-from interop_matrix import BOTH, row
-from our_node import PATIENCE, TOPIC, OpenNode, eventually
+
+from tests.helpers.interop import interop_matrix as matrix
+from tests.helpers.interop.conversation import ROUTER_PEERS, StartPeer, acquainted, connected
+from tests.helpers.interop.dialects import dialect
+from tests.helpers.interop.interop_matrix import BOTH, row
+from tests.helpers.interop.our_node import PATIENCE, TOPIC, OpenNode, eventually
 
 MESHSUB = ["/meshsub/1.2.0", "/meshsub/1.1.0", "/meshsub/1.0.0"]
 

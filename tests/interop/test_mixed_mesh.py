@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-import interop_matrix as matrix
-from conversation import StartPeer
-from interop_matrix import BOTH, row
-from js_peer import StartJsPeer
-from our_node import PATIENCE, TOPIC
-from peer_process import RouterPeer, numbered_payloads
-from py_peer import StartPyPeer
-from rumormill_peer import StartRumormillPeer
-from rust_peer import StartRustPeer
+from tests.helpers.interop import interop_matrix as matrix
+from tests.helpers.interop.conversation import StartPeer
+from tests.helpers.interop.interop_matrix import BOTH, row
+from tests.helpers.interop.js_peer import StartJsPeer
+from tests.helpers.interop.our_node import PATIENCE, TOPIC
+from tests.helpers.interop.peer_process import RouterPeer, numbered_payloads
+from tests.helpers.interop.py_peer import StartPyPeer
+from tests.helpers.interop.rumormill_peer import StartRumormillPeer
+from tests.helpers.interop.rust_peer import StartRustPeer
 
 MEMBERS = ("rust", "js", "rumormill") * 3 + ("py",)
 COUNT = 10

@@ -10,23 +10,23 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-import interop_matrix as matrix
 import pytest
 import pytest_asyncio
-from dht_peer import StartDhtPeer
-from interop_matrix import BOTH, OURS, THEIRS, row
-from our_node import eventually
-from overlay_process import OverlayProcess
-from private_dht import PrivateDht
 
 import rumormill
 from rumormill import ConnectError, Message, Subscription
-from rumormill.bep50.addresses import parse_peer
-from rumormill.bep50.items import torrent_value
-from rumormill.bep50.keys import ItemKey
-from rumormill.bep50.topics import TopicName
-from rumormill.live.bep50 import Bep50Network
-from rumormill.live.item_keyfile import create_item_key
+from rumormill.bep50.live.key_file import create_item_key
+from rumormill.bep50.live.network import Bep50Network
+from rumormill.bep50.wire.addresses import parse_peer
+from rumormill.bep50.wire.items import torrent_value
+from rumormill.bep50.wire.keys import ItemKey
+from rumormill.bep50.wire.topics import TopicName
+from tests.helpers.bep50.overlay_process import OverlayProcess
+from tests.helpers.interop import interop_matrix as matrix
+from tests.helpers.interop.dht_peer import StartDhtPeer
+from tests.helpers.interop.interop_matrix import BOTH, OURS, THEIRS, row
+from tests.helpers.interop.our_node import eventually
+from tests.helpers.interop.private_dht import PrivateDht
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

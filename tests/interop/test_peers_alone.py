@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import go_peer
-import js_peer
 import pytest
-import rust_peer
-from go_peer import ECHO, StartGoPeer
-from js_peer import StartJsPeer
-from peer_process import PeerProcessError, RouterPeer, bench_pair, numbered_payloads
-from py_peer import StartPyPeer
-from real_peers import cached, run_build
-from rust_peer import StartRustPeer
+
+from tests.helpers.interop import go_peer, js_peer, rust_peer
+from tests.helpers.interop.go_peer import ECHO, StartGoPeer
+from tests.helpers.interop.js_peer import StartJsPeer
+from tests.helpers.interop.peer_process import (
+    PeerProcessError,
+    RouterPeer,
+    bench_pair,
+    numbered_payloads,
+)
+from tests.helpers.interop.py_peer import StartPyPeer
+from tests.helpers.interop.real_peers import cached, run_build
+from tests.helpers.interop.rust_peer import StartRustPeer
 
 TOPIC = "weather"
 # The library's own first heartbeat comes after five seconds.

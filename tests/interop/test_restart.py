@@ -5,12 +5,20 @@ from __future__ import annotations
 import random
 import socket
 
-import interop_matrix as matrix
 import pytest
-from conversation import ROUTER_PEERS, StartPeer, acquainted, connected, exchange, kill
-from dialects import dialect
-from interop_matrix import THEY_DIAL, WE_DIAL, row
-from our_node import OpenNode
+
+from tests.helpers.interop import interop_matrix as matrix
+from tests.helpers.interop.conversation import (
+    ROUTER_PEERS,
+    StartPeer,
+    acquainted,
+    connected,
+    exchange,
+    kill,
+)
+from tests.helpers.interop.dialects import dialect
+from tests.helpers.interop.interop_matrix import THEY_DIAL, WE_DIAL, row
+from tests.helpers.interop.our_node import OpenNode
 
 every_peer = pytest.mark.parametrize("peer", ROUTER_PEERS)
 

@@ -7,13 +7,14 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-import interop_matrix as matrix
 import pytest
-from conversation import ROUTER_PEERS, StartPeer, connected
-from dialects import LARGE, LARGEST, MIB, dialect
-from interop_matrix import OURS, THEIRS, row
-from our_node import PATIENCE, TOPIC, OpenNode, OurNode
-from peer_process import RouterPeer
+
+from tests.helpers.interop import interop_matrix as matrix
+from tests.helpers.interop.conversation import ROUTER_PEERS, StartPeer, connected
+from tests.helpers.interop.dialects import LARGE, LARGEST, MIB, dialect
+from tests.helpers.interop.interop_matrix import OURS, THEIRS, row
+from tests.helpers.interop.our_node import PATIENCE, TOPIC, OpenNode, OurNode
+from tests.helpers.interop.peer_process import RouterPeer
 
 SMALL = (1, 1024, 60 * 1024)
 

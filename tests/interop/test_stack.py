@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import random
 
-import interop_matrix as matrix
 import pytest
-from conversation import ROUTER_PEERS, StartPeer
-from go_peer import ECHO, GoPeer, StartGoPeer
-from interop_matrix import OURS, THEIRS, THEY_DIAL, WE_DIAL, row
-from our_node import PATIENCE, eventually
-from peer_process import PeerProcess
-from stream_node import DrivenStream, StreamNode
 
-from rumormill.libp2p.host import AGENT
+from rumormill.libp2p.host.host import AGENT
 from rumormill.libp2p.stack.identify import IDENTIFY
 from rumormill.libp2p.stack.ping import PING, Pinger
+from tests.helpers.interop import interop_matrix as matrix
+from tests.helpers.interop.conversation import ROUTER_PEERS, StartPeer
+from tests.helpers.interop.go_peer import ECHO, GoPeer, StartGoPeer
+from tests.helpers.interop.interop_matrix import OURS, THEIRS, THEY_DIAL, WE_DIAL, row
+from tests.helpers.interop.our_node import PATIENCE, eventually
+from tests.helpers.interop.peer_process import PeerProcess
+from tests.helpers.interop.stream_node import DrivenStream, StreamNode
 
 AGENTS = {"go": "rumormill-go-peer", "rust": "rust-libp2p/", "js": "js-libp2p/", "py": "py-libp2p/"}
 CHUNK = 32 * 1024

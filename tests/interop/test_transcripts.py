@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 
-import peer_transcripts
 import pytest
-from conversation import StartPeer, connected, row_of_three
-from dialects import Dialect
-from our_node import PATIENCE, TOPIC, OpenNode, OurNode, eventually
-from peer_process import RouterPeer
-from peer_transcripts import Session
+
+from tests.helpers.interop import peer_transcripts
+from tests.helpers.interop.conversation import StartPeer, connected, row_of_three
+from tests.helpers.interop.dialects import Dialect
+from tests.helpers.interop.our_node import PATIENCE, TOPIC, OpenNode, OurNode, eventually
+from tests.helpers.interop.peer_process import RouterPeer
+from tests.helpers.interop.peer_transcripts import Session
 
 SHORT, LONG = b"a short one from ", b"one of more than a kilobyte from "
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from real_peers import missing_peer
 
 from rumormill.core.ed25519 import native_in_use, use_native
+from tests.helpers.interop.real_peers import missing_peer
 
 
 # For a whole module: hypothesis would not take a fixture that is new for every test.

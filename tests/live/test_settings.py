@@ -102,8 +102,8 @@ def test_every_default_is_a_value_that_can_be_given() -> None:
 
 def test_no_key_means_two_different_things() -> None:
     from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
-    from rumormill.libp2p.host_parameters import HostParameters
-    from rumormill.libp2p.parameters import PubsubParameters
+    from rumormill.libp2p.host.parameters import HostParameters
+    from rumormill.libp2p.pubsub.parameters import PubsubParameters
     from rumormill.libp2p.stack.limits import ConnectionLimits
     from rumormill.live.settings import LiveParameters
 

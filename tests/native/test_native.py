@@ -14,7 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, cast
 
 import pytest
-from edwards25519 import (
+from hypothesis import example, given
+from hypothesis import strategies as st
+from nacl.bindings import crypto_sign, crypto_sign_open, crypto_sign_seed_keypair
+from nacl.exceptions import BadSignatureError
+
+from tests.helpers.interop.real_peers import missing_peer
+from tests.helpers.libp2p.edwards25519 import (
     IDENTITY,
     Crafted,
     L,
@@ -26,11 +32,6 @@ from edwards25519 import (
     point_at,
     small_order,
 )
-from hypothesis import example, given
-from hypothesis import strategies as st
-from nacl.bindings import crypto_sign, crypto_sign_open, crypto_sign_seed_keypair
-from nacl.exceptions import BadSignatureError
-from real_peers import missing_peer
 
 PAYLOAD = b"libp2p-pubsub:" + bytes(range(256))
 SECRET, NONCE = 0x1234567890ABCDEF << 100, 0xFEDCBA0987654321 << 90

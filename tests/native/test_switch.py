@@ -7,9 +7,9 @@ import subprocess
 import sys
 
 import pytest
-from real_peers import missing_peer
 
 from rumormill.core import ed25519
+from tests.helpers.interop.real_peers import missing_peer
 
 PROGRAM = """
 import rumormill, rumormill.core.ed25519 as ed25519

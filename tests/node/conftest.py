@@ -5,11 +5,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from spools import TestSpool, make_spool
 
 import rumormill
 from rumormill.node.app import NodeParts, build_app
 from rumormill.node.settings import HttpSettings
+from tests.helpers.capture.spools import TestSpool, make_spool
 
 LOOPBACK = HttpSettings("127.0.0.1", 7700)
 Ask = Callable[..., httpx.AsyncClient]

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from spools import TestSpool
 
 import rumormill
 from rumormill.capture.envelope import Envelope, decode
 from rumormill.node.guard import Refusal
 from rumormill.node.rows import BATCH_SCHEMA, decode_rows
+from tests.helpers.capture.spools import TestSpool
 
 Ask = Callable[..., httpx.AsyncClient]
 ARROW = {"Content-Type": "application/vnd.apache.arrow.stream"}

@@ -6,12 +6,12 @@ from pathlib import Path
 import httpx
 import pyarrow as pa
 import pytest
-from spools import BEGIN_US, TestSpool, make_spool
 
 from rumormill.capture.folder import Marks, write_marks
 from rumormill.capture.local import LocalLog
 from rumormill.capture.schema import MESSAGE_SCHEMA
 from rumormill.node.spool_routes import collect
+from tests.helpers.capture.spools import BEGIN_US, TestSpool, make_spool
 
 Ask = Callable[..., httpx.AsyncClient]
 RECORDS = "/v1/spool/messages/records"

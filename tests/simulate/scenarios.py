@@ -10,18 +10,17 @@ import random
 import sys
 from collections.abc import Callable
 
-from overlay_swarm import Swarm
-
-from rumormill.core.machine import Machine, Subscribe
+from rumormill.core.machine import Machine, Publish, Subscribe
 from rumormill.core.trace import TraceEvent
-from rumormill.libp2p.effects import Dial, Publish
+from rumormill.core.transport import Dial
 from rumormill.libp2p.gossipsub.router import GossipsubRouter
-from rumormill.libp2p.host import Host
-from rumormill.libp2p.host_parameters import HostParameters
-from rumormill.libp2p.pubsub import Pubsub
+from rumormill.libp2p.host.host import Host
+from rumormill.libp2p.host.parameters import HostParameters
+from rumormill.libp2p.pubsub.pubsub import Pubsub
 from rumormill.libp2p.stack.keys import PrivateKey
 from rumormill.simulate import Churn, Link, Simulation, topology
 from rumormill.simulate.toys import Echo, Flood
+from tests.helpers.bep50.overlay_swarm import Swarm
 
 LINK = Link(latency=0.03, jitter=0.02, bandwidth=1e6, loss=0.02)
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from rumormill.core.errors import ConfigError
-from rumormill.core.machine import Machine
-from rumormill.libp2p.effects import Publish
+from rumormill.core.machine import Machine, Publish
 from rumormill.simulate import NODE_CRASHED, NODE_RESTARTED, Churn, Simulation, topology
 from rumormill.simulate.toys import Flood
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rumormill.core import trace as kinds
+from rumormill.core.machine import Publish
 from rumormill.core.trace import TraceEvent
-from rumormill.libp2p.effects import Publish
 from rumormill.simulate import NODE_CRASHED, Link, Simulation, metrics, topology
 from rumormill.simulate.toys import Flood
 

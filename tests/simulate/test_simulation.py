@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from rumormill.core.errors import LocalProtocolError
-from rumormill.core.machine import Check, Checked, Effect, Input, Verdict
+from rumormill.core.machine import Check, Checked, Effect, Input, Publish, Verdict
 from rumormill.core.trace import DELIVERED, TraceEvent
-from rumormill.libp2p.effects import Publish
 from rumormill.simulate import Link, Simulation, topology
 from rumormill.simulate.toys import Flood
 
@@ -194,7 +193,7 @@ def test_the_script_runs_at_its_times() -> None:
 
 
 def run_scenario(name: str, seed: int, hash_seed: int) -> bytes:
-    paths = Path(sys.modules["rumormill"].__path__[0]).parent, SCENARIOS.parents[1] / "helpers"
+    paths = Path(sys.modules["rumormill"].__path__[0]).parent, SCENARIOS.parents[2]
     environment = os.environ | {
         "PYTHONHASHSEED": str(hash_seed),
         "PYTHONPATH": os.pathsep.join(map(str, paths)),

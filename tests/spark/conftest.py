@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from java_or_skip import java_or_skip
+
+from tests.helpers.spark.java_or_skip import java_or_skip
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

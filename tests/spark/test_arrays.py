@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
-from spools import make_spool
 
 from rumormill.pipeline.arrays import number_array, repeated_array, text_array
+from tests.helpers.capture.spools import make_spool
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 

@@ -10,7 +10,6 @@ from typing import Any
 import pandas
 import pyarrow.parquet as pq
 import pytest
-from other_readers import ask_duckdb
 from pyspark.sql import DataFrame, SparkSession
 
 from rumormill.pipeline import bronze, compaction
@@ -18,6 +17,7 @@ from rumormill.pipeline.bronze import BronzeIndex, BronzeWriter, look_at_batch
 from rumormill.pipeline.compaction import compact, compact_all, find_jobs
 from rumormill.pipeline.lake import FORMAT, Lake, TablesError
 from rumormill.pipeline.refined import Refined
+from tests.helpers.spark.other_readers import ask_duckdb
 
 EPOCH_US = 1_700_000_000_000_000
 

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from http_node import http_node
-from other_readers import ask_duckdb
-from pipeline_process import PipelineProcess
-from small_network import NODES, trace_rows
-from spark_cluster import spark_cluster
-from spools import make_spool
+
+from tests.helpers.capture.spools import make_spool
+from tests.helpers.node.http_node import http_node
+from tests.helpers.spark.other_readers import ask_duckdb
+from tests.helpers.spark.pipeline_process import PipelineProcess
+from tests.helpers.spark.small_network import NODES, trace_rows
+from tests.helpers.spark.spark_cluster import spark_cluster
 
 ON_LOOPBACK = [
     "--conf=spark.driver.host=127.0.0.1",

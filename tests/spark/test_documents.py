@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from http_node import HttpNode, http_node
 from pyspark.sql import SparkSession
-from spools import TestSpool, make_spool
 
 from rumormill.pipeline.columns import MESSAGE_COLUMNS, TRACE_COLUMNS
 from rumormill.pipeline.options import SOURCE_OPTIONS
 from rumormill.pipeline.sink import SINK_OPTIONS
+from tests.helpers.capture.spools import TestSpool, make_spool
+from tests.helpers.node.http_node import HttpNode, http_node
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "spark.md").read_text()

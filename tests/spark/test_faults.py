@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,19 +12,20 @@ from pathlib import Path
 import psutil
 import pyarrow as pa
 import pytest
-from many_records import differences, read_spool, write_messages
-from pipeline_process import PipelineProcess
 from pyspark.sql import DataFrame, SparkSession
 
 from rumormill.capture.schema import MESSAGES
 from rumormill.pipeline.parameters import RunParameters
 from rumormill.pipeline.runner import Runner
+from tests.helpers.capture.many_records import differences, read_spool, write_messages
+from tests.helpers.places import environment, program
+from tests.helpers.spark.pipeline_process import PipelineProcess
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 ROWS = 1_000_000
 BATCH = 50_000
-NODE = Path(__file__).parents[1] / "helpers" / "spool_node.py"
+NODE = "tests.helpers.capture.spool_node"
 
 
 @pytest.fixture(scope="module")
@@ -190,8 +190,8 @@ class Node:
 
     def start(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, str(NODE), str(self._folder), str(self._port), str(ROWS)],
-            stdout=subprocess.PIPE, text=True,
+            program(NODE, self._folder, self._port, ROWS),
+            stdout=subprocess.PIPE, text=True, env=environment(),
         )  # fmt: skip
         self.await_line(self.address)
 

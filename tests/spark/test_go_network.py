@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from foreign_traces import SHARED, VECTORS
 
 from rumormill.capture.foreign import import_traces
+from tests.helpers.capture.foreign_traces import SHARED, VECTORS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from spools import make_spool
 
 from rumormill.pipeline.progress import Line, Sample, Watch, describe, progress, short_number
+from tests.helpers.capture.spools import make_spool
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql.pandas.types import to_arrow_schema
-from spools import TestSpool, make_spool
 
 from rumormill.capture.log import SpoolError
 from rumormill.capture.open import open_log
@@ -19,6 +18,7 @@ from rumormill.pipeline.columns import spark_schema
 from rumormill.pipeline.positions import EVERY_TOPIC, by_topic, ending_place, starting_place
 from rumormill.pipeline.ranges import Range
 from rumormill.pipeline.reading import ReadPlan, put_together, read_range
+from tests.helpers.capture.spools import TestSpool, make_spool
 
 TOPICS = ("a", "b", "c", "d")
 ROWS = 60

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from other_readers import ask_duckdb
 from pyspark.sql import SparkSession
-from small_network import BEGIN, event, trace_rows
 
 from rumormill.pipeline import publication
 from rumormill.pipeline.bronze import BronzeWriter
@@ -19,6 +17,8 @@ from rumormill.pipeline.lake import Lake
 from rumormill.pipeline.refine import BY_MINUTE, Refiner
 from rumormill.pipeline.refined import load_refined
 from rumormill.pipeline.tables import TRACE
+from tests.helpers.spark.other_readers import ask_duckdb
+from tests.helpers.spark.small_network import BEGIN, event, trace_rows
 
 COLUMNS = [f"{field.name} {field.dataType.simpleString()}" for field in TRACE]
 ROW = ", ".join(["spool string", "partition int", "offset long", *COLUMNS])

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from many_records import differences, read_spool
 from pyspark.sql import SparkSession
-from spools import TestSpool, make_spool
 
 from rumormill.capture.schema import MESSAGES
 from rumormill.core.errors import ConfigError, RumormillError
@@ -23,6 +21,8 @@ from rumormill.pipeline.lake import Lake, TablesError
 from rumormill.pipeline.parameters import RunParameters
 from rumormill.pipeline.runner import Runner
 from rumormill.pipeline.streams import BronzeStream
+from tests.helpers.capture.many_records import differences, read_spool
+from tests.helpers.capture.spools import TestSpool, make_spool
 
 PATIENCE = 240.0
 

@@ -5,16 +5,16 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from http_node import HttpNode, http_node
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.types import _parse_datatype_string
-from spools import make_spool
 
 from rumormill.capture.envelope import Envelope, decode
 from rumormill.core.errors import ConfigError
 from rumormill.pipeline.sink import PART_BYTES, Published, parts, read_sink_options
+from tests.helpers.capture.spools import make_spool
+from tests.helpers.node.http_node import HttpNode, http_node
 
 TOKEN = "a-long-random-token"
 NODE = "http://127.0.0.1:7700"

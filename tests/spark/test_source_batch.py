@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from spools import BEGIN_US, TestSpool, make_spool
 
 from rumormill.capture.folder import Marks, write_marks
+from tests.helpers.capture.spools import BEGIN_US, TestSpool, make_spool
 
 BEGIN_MS = BEGIN_US // 1000
 

@@ -4,11 +4,12 @@ import threading
 from pathlib import Path
 
 import pytest
-from http_node import http_node
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from spools import TestSpool, make_spool
-from stream_query import Collector
+
+from tests.helpers.capture.spools import TestSpool, make_spool
+from tests.helpers.node.http_node import http_node
+from tests.helpers.spark.stream_query import Collector
 
 TOKEN = "a-long-random-token"
 

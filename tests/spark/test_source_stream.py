@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import Row, SparkSession
-from spools import BEGIN_US, TestSpool, make_spool
-from stream_query import Collector
+
+from tests.helpers.capture.spools import BEGIN_US, TestSpool, make_spool
+from tests.helpers.spark.stream_query import Collector
 
 BEGIN_MS = BEGIN_US // 1000
 

@@ -9,17 +9,17 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from many_records import differences, read_spool
-from other_readers import ask_duckdb
 from pyspark.sql import SparkSession
-from small_network import trace_rows
-from spools import TestSpool, make_spool
 
 from rumormill.capture.schema import MESSAGES, TRACE
 from rumormill.pipeline.lake import FORMAT
 from rumormill.pipeline.parameters import RunParameters
 from rumormill.pipeline.runner import Runner
 from rumormill.pipeline.tables import GOLD, SILVER
+from tests.helpers.capture.many_records import differences, read_spool
+from tests.helpers.capture.spools import TestSpool, make_spool
+from tests.helpers.spark.other_readers import ask_duckdb
+from tests.helpers.spark.small_network import trace_rows
 
 PAGE = (Path(__file__).parents[2] / "docs" / "pipeline.md").read_text()
 PLACES = ("spool", "partition", "offset")

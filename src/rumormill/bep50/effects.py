@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rumormill.bep50.items import Item
+from rumormill.bep50.wire.items import Item
 from rumormill.core.errors import LocalProtocolError
 from rumormill.core.machine import Peer
 
@@ -73,7 +73,7 @@ class Offer(NamedTuple):
 
 
 class Restore(NamedTuple):
-    """What :meth:`~rumormill.bep50.node.Node.state` gave in an earlier run.
+    """What :meth:`~rumormill.bep50.overlay.node.Node.state` gave in an earlier run.
 
     It counts for topics that are joined now or later; items and nodes are checked anew.
     """

@@ -51,7 +51,7 @@ def _check_multiaddr(address: str) -> None:
 
 
 def _create_identity(path: Path) -> Any:
-    from rumormill.live.keyfile import create_key
+    from rumormill.libp2p.live.key_file import create_key
 
     return create_key(path)
 
@@ -74,19 +74,19 @@ LIBP2P = Commands(
 
 
 def _check_host_and_port(address: str) -> None:
-    from rumormill.bep50.addresses import parse_address
+    from rumormill.bep50.wire.addresses import parse_address
 
     parse_address(address)
 
 
 def _topic_of_a_key(topic: str) -> str:
-    from rumormill.bep50.topics import parse_topic
+    from rumormill.bep50.wire.topics import parse_topic
 
     return parse_topic(check_topic(topic)).text
 
 
 def _create_item_key(path: Path) -> Any:
-    from rumormill.live.item_keyfile import create_item_key
+    from rumormill.bep50.live.key_file import create_item_key
 
     return create_item_key(path)
 

@@ -14,7 +14,7 @@ from rumormill.cli.render import json_line
 from rumormill.cli.sentences import UsageError
 from rumormill.core.errors import LocalProtocolError, RumormillError
 from rumormill.live.families import family_of
-from rumormill.live.private_file import read_json, read_private
+from rumormill.live.files.private import read_json, read_private
 
 ADDRESSES = ("/ip4/", "/ip6/", "/dns/", "/dns4/", "/dns6/")
 
@@ -67,10 +67,10 @@ def describe_file(path: str) -> dict[str, Any]:
     except ValueError:
         content = {}
     if content.get("type") == "bep50":
-        from rumormill.live.item_keyfile import load_item_key
+        from rumormill.bep50.live.key_file import load_item_key
 
         return BEP50.describe_key(load_item_key(path))
-    from rumormill.live.keyfile import load_key
+    from rumormill.libp2p.live.key_file import load_key
 
     return LIBP2P.describe_key(load_key(path))
 
@@ -95,7 +95,7 @@ def describe_address(text: str) -> dict[str, Any]:
 def describe_topic(text: str) -> dict[str, Any]:
     """The parts of a bep50 topic, and what it is called in the DHT."""
     family_of("bep50")
-    from rumormill.bep50.topics import parse_topic
+    from rumormill.bep50.wire.topics import parse_topic
 
     try:
         topic = parse_topic(text)

@@ -81,6 +81,12 @@ class Published(NamedTuple):
     receipt: Receipt
 
 
+class RoomAgain(NamedTuple):
+    """``peer``'s queue was full and now has room: a waiting publisher may go on."""
+
+    peer: Peer
+
+
 class Check(NamedTuple):
     """Is this message genuine and welcome? The answer comes back as :class:`Checked`.
 
@@ -165,8 +171,25 @@ class Unsubscribe(NamedTuple):
     topic: str
 
 
+class Publish(NamedTuple):
+    """The application publishes ``data``; several topics only where the network allows it."""
+
+    topics: tuple[str, ...]
+    data: bytes
+
+
+class Hold(NamedTuple):
+    """While ``paused``, grant no peer room for more messages: the application is behind."""
+
+    paused: bool
+
+
+class Shutdown(NamedTuple):
+    """Leave: say goodbye on every connection and close it."""
+
+
 __all__ = [
-    "Check", "Checked", "CheckedMany", "Connect", "Deliver", "Drop", "Effect", "Input", "Machine",
-    "Peer", "PeerJoined", "PeerLeft", "Published", "Received", "Send", "Subscribe", "TraceEvent",
-    "Unsubscribe", "Verdict", "Writable",
+    "Check", "Checked", "CheckedMany", "Connect", "Deliver", "Drop", "Effect", "Hold", "Input",
+    "Machine", "Peer", "PeerJoined", "PeerLeft", "Publish", "Published", "Received", "RoomAgain",
+    "Send", "Shutdown", "Subscribe", "TraceEvent", "Unsubscribe", "Verdict", "Writable",
 ]  # fmt: skip

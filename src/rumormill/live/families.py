@@ -70,10 +70,10 @@ class Family(NamedTuple):
 
 
 _LIBP2P = Family(
-    "rumormill.live.libp2p_settings", "rumormill.live.libp2p", "Libp2pNetwork"
+    "rumormill.libp2p.live.settings", "rumormill.libp2p.live.network", "Libp2pNetwork"
 )  # fmt: skip
 _BEP50 = Family(
-    "rumormill.live.bep50_settings", "rumormill.live.bep50", "Bep50Network",
+    "rumormill.bep50.live.settings", "rumormill.bep50.live.network", "Bep50Network",
     extra="bep50", packages=("bencode2",),
 )  # fmt: skip
 

@@ -14,11 +14,7 @@ PUBLISH_BURST = 64
 
 
 class MessageNetwork(Network):
-    """A network that carries every message, with a queue for each peer.
-
-    Its counterpart is :class:`~rumormill.live.value_network.ValueNetwork`, whose topics have a
-    value.
-    """
+    """A network that carries every message, with a queue for each peer."""
 
     _publications = 0
 

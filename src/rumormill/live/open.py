@@ -23,8 +23,8 @@ from rumormill.live.network import Network
 from rumormill.live.settings import read_settings
 
 if TYPE_CHECKING:
-    from rumormill.live.bep50 import Bep50Network
-    from rumormill.live.libp2p import Libp2pNetwork
+    from rumormill.bep50.live.network import Bep50Network
+    from rumormill.libp2p.live.network import Libp2pNetwork
 
 NetworkType = TypeVar("NetworkType", bound=Network, covariant=True)
 

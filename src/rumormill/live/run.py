@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 # Loaded now, so that they are among what is frozen.
-import rumormill.live.libp2p
+import rumormill.libp2p.live.network
 import rumormill.live.open  # noqa: F401
 
 Result = TypeVar("Result")

@@ -4,7 +4,7 @@ Everything happens in one thread and in no real time: the clock jumps from one e
 Equal seeds give equal traces, byte for byte, on every computer. Use it to test your own machine,
 or your own code around ours.
 
->>> from rumormill.libp2p.effects import Publish
+>>> from rumormill.core.machine import Publish
 >>> from rumormill.simulate import Link, Simulation, metrics, topology
 >>> from rumormill.simulate.toys import Flood
 

@@ -13,10 +13,11 @@ from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.trace import TraceEvent
 from rumormill.simulate.clock import Clock, LivelockError
-from rumormill.simulate.datagrams import DatagramAdapter
+from rumormill.simulate.levels.datagrams import DatagramAdapter
+from rumormill.simulate.levels.peers import PeerAdapter
+from rumormill.simulate.levels.transports import TransportAdapter
 from rumormill.simulate.link import Link
 from rumormill.simulate.node import Handler, Node
-from rumormill.simulate.peers import PeerAdapter
 from rumormill.simulate.randomness import derive_random
 from rumormill.simulate.record import (
     HEALED,
@@ -26,7 +27,6 @@ from rumormill.simulate.record import (
     SCRIPT,
     Record,
 )
-from rumormill.simulate.transports import TransportAdapter
 from rumormill.simulate.world import Adapter, World
 
 Level: TypeAlias = Literal["peers", "transports", "datagrams"]

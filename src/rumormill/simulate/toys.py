@@ -14,17 +14,17 @@ from rumormill.core.machine import (
     Input,
     PeerJoined,
     PeerLeft,
+    Publish,
     Received,
     Send,
     Verdict,
 )
 from rumormill.core.message import Message
 from rumormill.core.trace import TraceEvent
-from rumormill.libp2p.effects import (
+from rumormill.core.transport import (
     BytesReceived,
     Dial,
     OpenTransport,
-    Publish,
     TransportClosed,
     TransportFailed,
     TransportOpened,

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from rumormill.core.errors import LocalProtocolError
-from rumormill.core.machine import Check, Checked, Deliver, Input, Published
+from rumormill.core.machine import Check, Checked, Deliver, Input, Published, RoomAgain
 from rumormill.core.trace import TraceEvent
-from rumormill.libp2p.effects import RoomAgain
 from rumormill.simulate.clock import Clock
 from rumormill.simulate.connection import End
 from rumormill.simulate.link import Link

@@ -10,7 +10,6 @@ import zlib
 from pathlib import Path
 
 import pytest
-from foreign_traces import VECTORS, read_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from rumormill.capture.foreign.detect import READERS, examine
 from rumormill.capture.foreign.errors import TraceImportError
 from rumormill.capture.foreign.findings import Findings
 from rumormill.capture.foreign.rows import Row
+from tests.helpers.capture.foreign_traces import VECTORS, read_rows
 
 JSON = gzip.decompress((VECTORS / "node15.json.gz").read_bytes())
 PROTOBUF = gzip.decompress((VECTORS / "node15.pb.gz").read_bytes())
@@ -263,7 +263,7 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
         examine(tmp_path / "pipe")
 
 
-@pytest.mark.parametrize("data", [b"", gzip.compress(b""), JSON[:50]])
+@pytest.mark.parametrize("data", [b"", gzip.compress(b"", mtime=0), JSON[:50]])
 def test_a_file_without_a_whole_event_is_a_trace_all_the_same(data: bytes, tmp_path: Path) -> None:
     file = tmp_path / "short.json"
     file.write_bytes(data)
@@ -292,7 +292,7 @@ def test_a_format_is_told_by_the_bytes_and_not_by_the_name(
 
 def test_a_protobuf_trace_that_begins_like_json_is_none(tmp_path: Path) -> None:
     # The length of the first event is that of a brace.
-    import trace_oracle as oracle
+    from tests.helpers.capture import trace_oracle as oracle
 
     event = oracle.TraceEvent(type=9, peerID=bytes(38), timestamp=1, join={"topic": ""})
     event.join.topic = "t" * (ord("{") - len(event.SerializeToString()))

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import trace_oracle as oracle
-from foreign_traces import EVENTS, read_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rumormill.capture.foreign.findings import MOST_NAMES, MOST_PROBLEMS
 from rumormill.capture.foreign.rows import Row
 from rumormill.libp2p.stack.peer_id import to_text
+from tests.helpers.capture import trace_oracle as oracle
+from tests.helpers.capture.foreign_traces import EVENTS, read_rows
 
 PEER, OTHER = (b"\x00\x24\x08\x01\x12\x20" + bytes([number]) * 32 for number in (1, 2))
 NODE, NEIGHBOUR = to_text(PEER), to_text(OTHER)

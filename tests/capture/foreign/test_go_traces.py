@@ -13,11 +13,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from foreign_traces import SHARED, VECTORS
 
 from rumormill.capture.foreign.detect import TraceFile, examine
 from rumormill.capture.foreign.findings import Findings
 from rumormill.capture.foreign.rows import Row
+from tests.helpers.capture.foreign_traces import SHARED, VECTORS
 
 NODES = [f"node{number:02d}" for number in range(19)]
 COUNTS = {

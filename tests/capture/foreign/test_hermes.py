@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from foreign_traces import VECTORS, read_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from rumormill.capture.foreign.errors import TraceImportError
 from rumormill.capture.foreign.findings import Findings
 from rumormill.capture.foreign.hermes import Rfc3339
 from rumormill.capture.foreign.rows import Row
+from tests.helpers.capture.foreign_traces import VECTORS, read_rows
 
 EVENTS = VECTORS.parent / "hermes" / "events.ndjson"
 LINES = EVENTS.read_bytes()

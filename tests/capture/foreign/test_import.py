@@ -11,8 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-import trace_oracle as oracle
-from foreign_traces import SHARED, VECTORS
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -26,6 +24,8 @@ from rumormill.capture.open import open_log
 from rumormill.capture.schema import TRACE_SCHEMA
 from rumormill.capture.writer import SpoolWriter
 from rumormill.core.trace import TraceEvent
+from tests.helpers.capture import trace_oracle as oracle
+from tests.helpers.capture.foreign_traces import SHARED, VECTORS
 
 JSON = sorted(VECTORS.glob("node*.json.gz"))
 EVENTS, ROWS = 13049, 13049 + 269

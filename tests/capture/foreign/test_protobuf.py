@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import trace_oracle as oracle
 from google.protobuf import unknown_fields
 from google.protobuf.internal.encoder import _VarintBytes  # type: ignore[attr-defined]
 from google.protobuf.message import DecodeError
@@ -22,6 +21,7 @@ from rumormill.capture.foreign.protobuf import (
     read_message,
     read_varint,
 )
+from tests.helpers.capture import trace_oracle as oracle
 
 NUMBERS = st.integers(0, LARGEST_UINT64)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workbench import Workbench, gossipsub
 
 from rumormill.core import trace
 from rumormill.libp2p.gossipsub import backoff as backoff_module
 from rumormill.libp2p.gossipsub.backoff import LONGEST, Backoffs
-from rumormill.libp2p.rpc import Control, Prune, Rpc, Subscription
+from rumormill.libp2p.wire.rpc import Control, Prune, Rpc, Subscription
+from tests.helpers.libp2p.workbench import Workbench, gossipsub
 
 
 def pair(**parameters: Any) -> Workbench:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench import FLOODSUB, Workbench, gossipsub, signed
-
 from rumormill.libp2p.gossipsub import GossipsubRouter
-from rumormill.libp2p.rpc import Rpc, Subscription
+from rumormill.libp2p.wire.rpc import Rpc, Subscription
+from tests.helpers.libp2p.workbench import FLOODSUB, Workbench, gossipsub, signed
 
 
 def fanout_of(bench: Workbench, topic: str = "t") -> set[str]:

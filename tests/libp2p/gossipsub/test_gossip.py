@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workbench import FLOODSUB, Workbench, gossipsub, origin_id, signed
 
 from rumormill.core import trace
-from rumormill.libp2p.message_id import LONGEST_MESSAGE_ID
-from rumormill.libp2p.rpc import Control, IHave, IWant, Rpc
+from rumormill.libp2p.pubsub.message_id import LONGEST_MESSAGE_ID
+from rumormill.libp2p.wire.rpc import Control, IHave, IWant, Rpc
+from tests.helpers.libp2p.workbench import FLOODSUB, Workbench, gossipsub, origin_id, signed
 
 RAIN = signed("author", "t", b"rain", 1)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from workbench import Workbench, gossipsub, items, signed
-
 from rumormill.core import trace
+from tests.helpers.libp2p.workbench import Workbench, gossipsub, items, signed
 
 
 def beats(bench: Workbench, until: float) -> list[float]:

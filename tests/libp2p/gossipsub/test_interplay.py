@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from workbench import FLOODSUB, MESHSUB_1_0, Workbench, gossipsub, items, signed
+from tests.helpers.libp2p.workbench import (
+    FLOODSUB,
+    MESHSUB_1_0,
+    Workbench,
+    gossipsub,
+    items,
+    signed,
+)
 
 
 def mixed(**parameters: object) -> Workbench:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workbench import FLOODSUB, Workbench, gossipsub, signed
 
 from rumormill.core import trace
-from rumormill.libp2p.rpc import Control, Graft, Prune, Rpc, Subscription
+from rumormill.libp2p.wire.rpc import Control, Graft, Prune, Rpc, Subscription
+from tests.helpers.libp2p.workbench import FLOODSUB, Workbench, gossipsub, signed
 
 
 def mesh_of(bench: Workbench, topic: str = "t") -> set[str]:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from rumormill.libp2p.gossipsub.message_cache import MessageCache
-from rumormill.libp2p.wire_message import WireMessage, build_message
+from rumormill.libp2p.wire.message import WireMessage, build_message
 
 PLENTY = 1 << 30
 

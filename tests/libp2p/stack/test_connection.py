@@ -3,13 +3,6 @@ from __future__ import annotations
 import random
 
 import pytest
-from connection_pair import (
-    ECHO,
-    Pair,
-    in_pieces_of,
-    in_random_pieces,
-    make_connection,
-)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,6 +22,13 @@ from rumormill.libp2p.stack.connection import (
 )
 from rumormill.libp2p.stack.keys import PrivateKey
 from rumormill.libp2p.stack.limits import INITIAL_WINDOW
+from tests.helpers.libp2p.connection_pair import (
+    ECHO,
+    Pair,
+    in_pieces_of,
+    in_random_pieces,
+    make_connection,
+)
 
 ALICE, BOB = PrivateKey.from_seed(b"a" * 32), PrivateKey.from_seed(b"b" * 32)
 

@@ -6,7 +6,6 @@ import random
 from collections.abc import Callable
 
 import pytest
-from connection_pair import ECHO, Pair, RawPeer, make_connection
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,8 +24,8 @@ from rumormill.libp2p.stack.connection import (
 )
 from rumormill.libp2p.stack.keys import PrivateKey
 from rumormill.libp2p.stack.multistream import GREETING, Negotiation, encode_token
-from rumormill.libp2p.stack.noise import LARGEST_NONCE
-from rumormill.libp2p.stack.yamux_frames import (
+from rumormill.libp2p.stack.noise.handshake import LARGEST_NONCE
+from rumormill.libp2p.stack.yamux.frames import (
     DATA,
     FIN,
     GO_AWAY,
@@ -37,6 +36,7 @@ from rumormill.libp2p.stack.yamux_frames import (
     WINDOW_UPDATE,
     encode_header,
 )
+from tests.helpers.libp2p.connection_pair import ECHO, Pair, RawPeer, make_connection
 
 PROPOSAL = Negotiation.dialer([ECHO]).data_to_send()
 

@@ -9,8 +9,8 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rumormill.core import protobuf as wire
 from rumormill.core.errors import RemoteProtocolError
-from rumormill.libp2p import wire
 from rumormill.libp2p.stack.identify import (
     IdentifyInfo,
     IdentifyLimits,

@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rumormill.core import protobuf as wire
 from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
-from rumormill.libp2p import wire
 from rumormill.libp2p.stack import keys
 from rumormill.libp2p.stack.keys import (
     KeyType,

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from gold_tables import Rows, Run, gold_rows, write_gold
 
 from rumormill.pipeline.report import Report, read_report
+from tests.helpers.spark.gold_tables import Rows, Run, gold_rows, write_gold
 
 Change = Callable[[dict[str, Rows]], object]
 MakeReport = Callable[..., Report]

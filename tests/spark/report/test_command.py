@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from gold_tables import HOSTILE, Run, make_gold
 
 from rumormill.cli import main, report
 from rumormill.cli.report import ReadingLine
+from tests.helpers.spark.gold_tables import HOSTILE, Run, make_gold
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:

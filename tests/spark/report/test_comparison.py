@@ -3,10 +3,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from gold_tables import Rows, Run
 
 from rumormill.pipeline.report import Comparison, Report, report_json
 from rumormill.pipeline.report.comparison import FIGURES, Pair, difference, times
+from tests.helpers.spark.gold_tables import Rows, Run
 
 MakeReport = Callable[..., Report]
 RATIO = next(figure for figure in FIGURES if figure.name == "ratio")

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from gold_tables import Rows, Run, gold_rows
 
 from rumormill.pipeline.report import Report, report_json
+from tests.helpers.spark.gold_tables import Rows, Run, gold_rows
 
 MakeReport = Callable[..., Report]
 

@@ -7,10 +7,9 @@ import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 
-from gold_tables import HOSTILE, Rows, Run
-
 from rumormill.pipeline.report import Report, report_html
 from rumormill.pipeline.report.series import MOST_BUCKETS, bucket_minutes, page_data
+from tests.helpers.spark.gold_tables import HOSTILE, Rows, Run
 
 MakeReport = Callable[..., Report]
 

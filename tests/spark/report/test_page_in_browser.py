@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Browser, Page, find_chromium
-from gold_tables import HOSTILE, Run, make_gold
 
 from rumormill.cli import main
+from tests.helpers.report.browser import Browser, Page, find_chromium
+from tests.helpers.spark.gold_tables import HOSTILE, Run, make_gold
 
 OpenPage = Callable[..., Page]
 

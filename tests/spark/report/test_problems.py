@@ -4,10 +4,9 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from gold_tables import BEGAN, Rows, Run
-
 from rumormill.pipeline.report import Report, report_json
 from rumormill.pipeline.report.problems import Weight
+from tests.helpers.spark.gold_tables import BEGAN, Rows, Run
 
 MakeReport = Callable[..., Report]
 Tables = dict[str, Rows]

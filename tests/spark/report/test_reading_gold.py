@@ -10,13 +10,13 @@ import hypothesis.strategies as st
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from gold_tables import BEGAN, Run, gold_rows, make_gold, write_gold
 from hypothesis import example, given
 
 from rumormill.pipeline.lake import FORMAT, FORMAT_KEY, TablesError
 from rumormill.pipeline.report import gold as reading
 from rumormill.pipeline.report.gold import SPARK_COLUMNS, TABLES, read_gold
 from rumormill.pipeline.tables.schema import GOLD
+from tests.helpers.spark.gold_tables import BEGAN, Run, gold_rows, make_gold, write_gold
 
 SMALL = Run(nodes=3, minutes=2, messages=2)
 

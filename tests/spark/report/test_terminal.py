@@ -4,12 +4,12 @@ import io
 from collections.abc import Callable
 
 import pytest
-from gold_tables import Rows, Run
 from rich.cells import cell_len
 from rich.console import Console
 
 from rumormill.pipeline.report import Report, print_report
 from rumormill.pipeline.report.words import percent
+from tests.helpers.spark.gold_tables import Rows, Run
 
 MakeReport = Callable[..., Report]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from table_story import STORY, Story
-from trace_lines import held, trace_of
+
+from tests.helpers.spark.table_story import STORY, Story
+from tests.helpers.spark.trace_lines import held, trace_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

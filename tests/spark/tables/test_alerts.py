@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
-from trace_lines import at, rows_of
 
 from rumormill.core.errors import ConfigError
 from rumormill.pipeline.tables import GOLD, SILVER, AlertParameters
 from rumormill.pipeline.tables.alerts import alerts, eclipse, partition
 from rumormill.pipeline.tables.sums import publishers_in, sums
+from tests.helpers.spark.trace_lines import at, rows_of
 
 Rows = list[dict[str, Any]]
 Alerts = dict[tuple[str, str], list[tuple[Any, ...]]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from trace_lines import rows_of
 
 from rumormill.pipeline.tables import COMPARISON, GOLD, compare
+from tests.helpers.spark.trace_lines import rows_of
 
 
 def topics(spark: SparkSession, **runs: dict[str, Any]) -> DataFrame:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from pyspark.sql import SparkSession
-from trace_lines import by_network, held, trace_of
 
 from rumormill.pipeline.tables import silver
+from tests.helpers.spark.trace_lines import by_network, held, trace_of
 
 Deliveries = dict[str, list[tuple[object, ...]]]
 

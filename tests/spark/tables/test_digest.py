@@ -12,8 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
-from table_story import Story
-from trace_lines import held, rows_of
 
 from rumormill.pipeline.failures import sentence_of
 from rumormill.pipeline.tables import GOLD, SILVER, ParquetFiles, gold, silver
@@ -32,6 +30,8 @@ from rumormill.pipeline.tables.digest_events import (
 from rumormill.pipeline.tables.gathered import gathered
 from rumormill.pipeline.tables.keys import key_of, keyed, topic_keys
 from rumormill.pipeline.tables.packed import pack, unpack
+from tests.helpers.spark.table_story import Story
+from tests.helpers.spark.trace_lines import held, rows_of
 
 Event = dict[str, Any]
 

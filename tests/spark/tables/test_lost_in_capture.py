@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pyspark.sql import SparkSession
-from trace_lines import held, rows_of, trace_of
 
 from rumormill.pipeline.tables import gold, silver
+from tests.helpers.spark.trace_lines import held, rows_of, trace_of
 
 LOSSES = """
     1.0  a  subscribed  @news

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from pyspark.sql import SparkSession
-from trace_lines import at, by_network, trace_of
 
 from rumormill.pipeline.tables.columns import history
 from rumormill.pipeline.tables.mesh import NODE_LEFT, PEER_LEFT, mesh
+from tests.helpers.spark.trace_lines import at, by_network, trace_of
 
 Links = dict[str, list[tuple[object, ...]]]
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
-from trace_lines import at, rows_of
 
 from rumormill.pipeline.tables.mesh_health import components, measure, mesh_minutes
 from rumormill.pipeline.tables.schema import SILVER
+from tests.helpers.spark.trace_lines import at, rows_of
 
 
 def graph(topic: str, nodes: str, *links: str) -> list[dict[str, Any]]:

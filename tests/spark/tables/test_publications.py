@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pyspark.sql import SparkSession
-from trace_lines import at, rows_of, trace_of
 
 from rumormill.pipeline.tables.publications import publications, published
+from tests.helpers.spark.trace_lines import at, rows_of, trace_of
 
 MEMBERS = "network string, topic string, node string, since timestamp, until timestamp"
 

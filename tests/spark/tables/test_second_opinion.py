@@ -11,13 +11,13 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from foreign_traces import SHARED, VECTORS
 from pyspark.sql import SparkSession
-from trace_lines import held
 
 from rumormill.capture.foreign import import_traces
 from rumormill.capture.open import open_log
 from rumormill.pipeline.tables import GOLD, gold, silver
+from tests.helpers.capture.foreign_traces import SHARED, VECTORS
+from tests.helpers.spark.trace_lines import held
 
 QUERY = """
 with recursive

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pytest
-from pubsub_network import TOPIC, PubsubNetwork, names
 from pyspark.sql import SparkSession
-from trace_lines import by_network, held, trace_of_events
 
 from rumormill.core import trace as kinds
 from rumormill.core.machine import Subscribe
 from rumormill.core.trace import TraceEvent
 from rumormill.pipeline.tables import gold, silver
 from rumormill.simulate import NODE_CRASHED, NODE_RESTARTED, Churn, Link, metrics, topology
+from tests.helpers.libp2p.pubsub_network import TOPIC, PubsubNetwork, names
+from tests.helpers.spark.trace_lines import by_network, held, trace_of_events
 
 NODES = names(14)
 LINK = Link(latency=0.02, jitter=0.01, loss=0.15, reliable=False)

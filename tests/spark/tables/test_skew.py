@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
-from trace_lines import by_network, held, trace_of
 
 from rumormill.pipeline.tables import silver
 from rumormill.pipeline.tables.problems import problems
 from rumormill.pipeline.tables.skew import Clock, Way, clocks
 from rumormill.pipeline.tables.sums import sums, sums_in
+from tests.helpers.spark.trace_lines import by_network, held, trace_of
 
 MS = 1000
 

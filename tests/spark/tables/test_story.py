@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from table_story import Story
-from trace_lines import rows_of
 
 from rumormill.pipeline.tables import GOLD, SILVER
+from tests.helpers.spark.table_story import Story
+from tests.helpers.spark.trace_lines import rows_of
 
 
 def test_every_table_has_the_columns_of_its_schema(story: Story) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from pyspark.sql import SparkSession
-from trace_lines import by_network, held, trace_of
 
 from rumormill.pipeline.tables.columns import history
 from rumormill.pipeline.tables.subscriptions import subscriptions
 from rumormill.pipeline.tables.traffic import activity, counters, counts, names
+from tests.helpers.spark.trace_lines import by_network, held, trace_of
 
 Intervals = dict[str, list[tuple[str, str, float, float | None]]]
 

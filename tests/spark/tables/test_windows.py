@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from table_story import Story
-from trace_lines import at, held, rows_of, seconds, trace_of
 
 from rumormill.pipeline.tables import SILVER, TRACE, Window, silver
 from rumormill.pipeline.tables.columns import history
 from rumormill.pipeline.tables.traffic import counts
+from tests.helpers.spark.table_story import Story
+from tests.helpers.spark.trace_lines import at, held, rows_of, seconds, trace_of
 
 BY_MINUTE = ("publications", "deliveries", "counters", "traffic")
 

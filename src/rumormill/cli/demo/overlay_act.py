@@ -64,7 +64,7 @@ class OverlayAct(Cast):
     # ---- the stages
 
     def _make_key(self) -> str:
-        from rumormill.live.item_keyfile import create_item_key
+        from rumormill.bep50.live.key_file import create_item_key
 
         return create_item_key(self._key_file).public_key.hex()
 

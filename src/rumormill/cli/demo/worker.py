@@ -96,7 +96,7 @@ class Worker:
         """The number of the newest value, on a network that keeps one."""
         if self._network.capabilities.every_message:
             return None
-        from rumormill.live.bep50 import Bep50Network
+        from rumormill.bep50.live.network import Bep50Network
 
         assert isinstance(self._network, Bep50Network)
         message = self._network.latest(self._topic)

@@ -7,8 +7,8 @@ in a mesh.
 from __future__ import annotations
 
 from rumormill.core.machine import Peer
-from rumormill.libp2p.floodsub import FLOODSUB
-from rumormill.libp2p.router import PubsubServices
+from rumormill.libp2p.pubsub.floodsub import FLOODSUB
+from rumormill.libp2p.pubsub.router import PubsubServices
 
 
 class Candidates:

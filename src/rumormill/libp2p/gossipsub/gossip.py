@@ -7,9 +7,9 @@ from rumormill.core.machine import Peer
 from rumormill.libp2p.gossipsub.candidates import Candidates
 from rumormill.libp2p.gossipsub.message_cache import MessageCache
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
-from rumormill.libp2p.message_id import usable
-from rumormill.libp2p.router import PubsubServices
-from rumormill.libp2p.rpc import IHave, IWant
+from rumormill.libp2p.pubsub.message_id import usable
+from rumormill.libp2p.pubsub.router import PubsubServices
+from rumormill.libp2p.wire.rpc import IHave, IWant
 
 
 class Gossip:

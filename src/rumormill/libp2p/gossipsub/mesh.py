@@ -7,8 +7,8 @@ from rumormill.core.machine import Peer
 from rumormill.libp2p.gossipsub.backoff import Backoffs
 from rumormill.libp2p.gossipsub.candidates import Candidates
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
-from rumormill.libp2p.router import PubsubServices
-from rumormill.libp2p.rpc import Prune
+from rumormill.libp2p.pubsub.router import PubsubServices
+from rumormill.libp2p.wire.rpc import Prune
 
 
 class Mesh:

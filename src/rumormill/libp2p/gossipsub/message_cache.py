@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from rumormill.core.machine import Peer
-from rumormill.libp2p.wire_message import WireMessage
+from rumormill.libp2p.wire.message import WireMessage
 
 
 class MessageCache:

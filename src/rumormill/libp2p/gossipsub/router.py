@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from rumormill.core.machine import Peer
-from rumormill.libp2p.floodsub import FLOODSUB
 from rumormill.libp2p.gossipsub.candidates import Candidates
 from rumormill.libp2p.gossipsub.fanout import Fanout
 from rumormill.libp2p.gossipsub.gossip import Gossip
 from rumormill.libp2p.gossipsub.mesh import Mesh
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
-from rumormill.libp2p.router import PubsubServices, Router
-from rumormill.libp2p.rpc import Control
-from rumormill.libp2p.wire_message import WireMessage
+from rumormill.libp2p.pubsub.floodsub import FLOODSUB
+from rumormill.libp2p.pubsub.router import PubsubServices, Router
+from rumormill.libp2p.wire.message import WireMessage
+from rumormill.libp2p.wire.rpc import Control
 
 MESHSUB_1_0 = "/meshsub/1.0.0"
 

@@ -40,18 +40,18 @@ from rumormill.libp2p.stack.events import (
 from rumormill.libp2p.stack.keys import PrivateKey, PublicKey
 from rumormill.libp2p.stack.limits import DEFAULT_LIMITS, ConnectionLimits
 from rumormill.libp2p.stack.multistream import Negotiation
-from rumormill.libp2p.stack.noise import NoiseTransport
+from rumormill.libp2p.stack.noise.handshake import NoiseTransport
 from rumormill.libp2p.stack.peer_id import from_text
 from rumormill.libp2p.stack.settling import Settling
 from rumormill.libp2p.stack.upgrade import Upgrade
-from rumormill.libp2p.stack.yamux import GoneAway, StreamArrived, YamuxEvent, YamuxSession
-from rumormill.libp2p.stack.yamux_frames import (
+from rumormill.libp2p.stack.yamux.frames import (
     GO_AWAY,
     INTERNAL_ERROR,
     NORMAL_TERMINATION,
     PROTOCOL_ERROR,
     encode_header,
 )
+from rumormill.libp2p.stack.yamux.session import GoneAway, StreamArrived, YamuxEvent, YamuxSession
 
 __all__ = [
     "Closed", "Connection", "ConnectionEvent", "ConnectionLimits", "Established", "Failed",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rumormill.core.errors import RemoteProtocolError
-from rumormill.libp2p.wire import LENGTH_DELIMITED, bytes_field, fields
+from rumormill.core.protobuf import LENGTH_DELIMITED, bytes_field, fields
 
 IDENTIFY = "/ipfs/id/1.0.0"
 """The opener of the stream gets one message and the end of the stream."""

@@ -24,13 +24,13 @@ from nacl.bindings import crypto_sign_seed_keypair
 
 from rumormill.core import ed25519
 from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
+from rumormill.core.protobuf import LENGTH_DELIMITED, VARINT, bytes_field, fields, varint_field
 from rumormill.libp2p.stack.peer_id import (
     LONGEST_PEER_ID,
     check_peer_id,
     peer_id_of,
     to_text,
 )
-from rumormill.libp2p.wire import LENGTH_DELIMITED, VARINT, bytes_field, fields, varint_field
 
 LARGEST_KEY = 2048
 """Bytes of a public key's protobuf: an RSA key of 8192 bits has 1066."""

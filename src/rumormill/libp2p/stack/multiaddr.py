@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
+from rumormill.core.protobuf import decode_varint, encode_varint
 from rumormill.libp2p.stack import peer_id
-from rumormill.libp2p.wire import decode_varint, encode_varint
 
 LONGEST_ADDRESS = 512
 """Bytes or characters; a host name has at most 253, a peer id at most 44 bytes."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
-from rumormill.libp2p.wire import encode_varint
+from rumormill.core.protobuf import encode_varint
 
 GREETING = "/multistream/1.0.0"
 NOT_AVAILABLE = "na"

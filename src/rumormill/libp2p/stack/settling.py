@@ -17,7 +17,7 @@ from rumormill.libp2p.stack.events import (
 )
 from rumormill.libp2p.stack.limits import ConnectionLimits
 from rumormill.libp2p.stack.multistream import Negotiation
-from rumormill.libp2p.stack.yamux import YamuxSession
+from rumormill.libp2p.stack.yamux.session import YamuxSession
 
 
 class _Unsettled:

@@ -11,8 +11,8 @@ import random
 
 from rumormill.libp2p.stack.keys import PrivateKey, PublicKey
 from rumormill.libp2p.stack.multistream import Negotiation
-from rumormill.libp2p.stack.noise import NOISE, NoiseHandshake, NoiseTransport
-from rumormill.libp2p.stack.yamux import YAMUX
+from rumormill.libp2p.stack.noise.handshake import NOISE, NoiseHandshake, NoiseTransport
+from rumormill.libp2p.stack.yamux.session import YAMUX
 
 
 class Upgrade:

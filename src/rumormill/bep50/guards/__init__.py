@@ -1,0 +1,1 @@
+"""What keeps strangers from using a node: tokens, proofs of address, rate limits."""

@@ -1,0 +1,73 @@
+"""The keys of bep50, and the part that each of them belongs to.
+
+A key goes to the overlay, to our client on the main DHT, to libtorrent beside us, or to this room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import Field
+
+from rumormill.bep50.live.mainline_parameters import MainlineParameters
+from rumormill.bep50.main_dht.parameters import MainParameters
+from rumormill.bep50.overlay.parameters import OverlayParameters
+from rumormill.bep50.wire.addresses import parse_address
+from rumormill.core.parameters import Parameters
+from rumormill.live.parameters import LiveParameters
+from rumormill.live.setting_keys import Key, keys_of, part_of
+
+
+class Bep50Parameters(LiveParameters):
+    """What this room needs to know of a bep50 network."""
+
+    listen: tuple[str, ...] = ()
+    """One IPv4 and one IPv6 address at most, as ``0.0.0.0:6881``; by default any free port."""
+    bootstrap: tuple[str, ...] = ()
+    """Nodes that may know our topics; they are asked until one does, and whenever none is left."""
+    key_file: Path | None = None
+    """The key that signs what we publish; nobody needs one to listen."""
+    state_file: Path | None = None
+    """Keeps our node id, the nodes and the newest values that we know over a restart; it is made if
+    it does not exist."""
+    state_interval: float = Field(default=60.0, gt=0, allow_inf_nan=False)
+    """Seconds between two looks at whether the state has to be written."""
+
+    @classmethod
+    def check_address(cls, address: str) -> None:
+        """``HOST:PORT``."""
+        parse_address(address)
+
+
+class Bep50Settings(NamedTuple):
+    """The settings of one bep50 network, each with the part that it belongs to."""
+
+    live: Bep50Parameters
+    overlay: OverlayParameters
+    main: MainParameters
+    mainline: MainlineParameters
+
+
+PARTS: tuple[type[Parameters], ...] = (
+    Bep50Parameters,
+    OverlayParameters,
+    MainParameters,
+    MainlineParameters,
+)
+
+
+def known_keys(network: str) -> dict[str, Key]:
+    """Every key of the network, by name."""
+    return {name: key for part in PARTS for name, key in keys_of(part).items()}
+
+
+def read_settings(network: str, values: Mapping[str, Any]) -> Bep50Settings:
+    """Sort out values that are known to have keys here."""
+    return Bep50Settings(
+        live=part_of(Bep50Parameters, values),
+        overlay=part_of(OverlayParameters, values),
+        main=part_of(MainParameters, values),
+        mainline=part_of(MainlineParameters, values),
+    )

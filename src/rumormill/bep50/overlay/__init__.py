@@ -1,0 +1,1 @@
+"""The overlay of a topic without I/O: tables, joining, forwarding, publishing."""

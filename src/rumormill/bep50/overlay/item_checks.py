@@ -1,0 +1,239 @@
+"""Items under check: from their arrival to the verdict, and what follows from it.
+
+An item is checked once. Copies that come meanwhile wait for the same verdict and cost nothing; each
+of their senders gets its answer then. A put is acknowledged only after the check: whoever hears
+that we have the value can rely on it. Everything is bounded, in all and for each sender.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rumormill.bep50.guards.rate_limits import network_of
+from rumormill.bep50.overlay.topic_node import TopicNode, message_id
+from rumormill.bep50.wire.items import Item
+from rumormill.bep50.wire.krpc import BAD_SIGNATURE, SERVER
+from rumormill.core import trace
+from rumormill.core.machine import Check, Checked, Peer, Verdict
+
+if TYPE_CHECKING:
+    from rumormill.bep50.overlay.node import Node
+
+MOST_FORGERS = 4096
+"""Senders of forged items that are kept in mind."""
+
+FORGERY_MEMORY = 60.0
+"""Seconds for which a forged item is held against its sender."""
+
+
+class ItemCheck:
+    """One item under check, and who waits for the verdict."""
+
+    __slots__ = ("culprit", "holders", "item", "restored", "source", "token", "topic", "waiting")
+
+    def __init__(self, token: int, topic: TopicNode, item: Item, source: Peer | None) -> None:
+        self.token = token
+        self.topic = topic
+        self.item = item
+        self.source = source
+        self.culprit: Peer | bytes | None = None
+        """On whose account it is."""
+        self.restored = False
+        """Whether it is of an earlier run, where it was delivered."""
+        self.holders: dict[Peer, None] = {}
+        """Who has sent it: none of them needs it from us."""
+        self.waiting: list[tuple[Peer, bytes]] = []
+        """Puts to be answered, by peer and transaction."""
+
+
+class ItemChecks:
+    """All items under check."""
+
+    __slots__ = ("_by_item", "_by_sender", "_by_token", "_forgers", "_next_token", "_node")
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._next_token = 0
+        self._by_token: dict[int, ItemCheck] = {}
+        self._by_item: dict[Item, ItemCheck] = {}
+        self._by_sender: dict[Peer | bytes, int] = {}
+        self._forgers: dict[Peer | bytes, tuple[int, float]] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_token)
+
+    def of_topic(self, topic: TopicNode) -> bool:
+        """Whether an item of the topic is under check."""
+        return any(check.topic is topic for check in self._by_token.values())
+
+    def sizes(self) -> dict[str, int]:
+        """How much is held, for tests of its bounds."""
+        return {
+            "checks": len(self._by_token),
+            "waiting": sum(len(check.waiting) for check in self._by_token.values()),
+            "forgers": len(self._forgers),
+        }
+
+    # ---- in
+
+    def put(self, topic: TopicNode, item: Item, peer: Peer, transaction: bytes) -> None:
+        """A put brought a newer item; it is answered after the check."""
+        check = self._begin(topic, item, peer)
+        if check is not None:
+            check.waiting.append((peer, transaction))
+
+    def fetched(self, topic: TopicNode, item: Item, peer: Peer, now: float) -> None:
+        """The answer to a ``get`` brought a newer item."""
+        check = self._begin(topic, item, peer)
+        if check is not None and check.source == peer:
+            self._node.emit(trace.ASKED, topic.text, message_id(topic.target, item), peer)
+
+    def offered(self, topic: TopicNode, item: Item, restored: bool = False) -> None:
+        """A newer item was found outside the overlay, or in the state of an earlier run."""
+        check = self._begin(topic, item, None)
+        if check is not None:
+            check.restored = restored
+
+    def _begin(self, topic: TopicNode, item: Item, peer: Peer | None) -> ItemCheck | None:
+        parameters = self._node.parameters
+        check = self._by_item.get(item)
+        if check is not None:
+            if len(check.waiting) >= parameters.most_copies:
+                self._node.drops.count("put", "copies_full")
+                return None
+        else:
+            culprit = None if peer is None else self._culprit(topic, peer)
+            if culprit is not None and not self._may_check(culprit):
+                return None
+            check = ItemCheck(self._next_token, topic, item, peer)
+            check.culprit = culprit
+            self._next_token += 1
+            self._by_token[check.token] = self._by_item[item] = check
+            self._node.effects.append(Check(check.token, item, peer))
+        if peer is not None:
+            check.holders[peer] = None
+        return check
+
+    def _may_check(self, culprit: Peer | bytes) -> bool:
+        """Whether there is room for one more item, and for one of this sender."""
+        node = self._node
+        most = node.parameters.most_checks
+        count = self._by_sender.get(culprit, 0)
+        if len(self._by_token) >= most or count >= max(1, most // 2):
+            node.drops.count("put", "checks_full")
+            return False
+        if self._forgers and self._is_forger(culprit):
+            node.drops.count("put", "forger")
+            return False
+        self._by_sender[culprit] = count + 1
+        return True
+
+    # ---- the verdict
+
+    def checked(self, answer: Checked, now: float) -> None:
+        """The verdict on an item came."""
+        check = self._by_token.pop(answer.token, None)
+        if check is None:
+            return  # its topic was left
+        self._forget(check)
+        verdict = answer.verdict
+        if verdict == Verdict.ACCEPT:
+            self._accept(check, now)
+        elif verdict == Verdict.OVERLOADED:
+            self._node.drops.count("put", answer.detail or "overloaded")
+        elif verdict == Verdict.IGNORE:
+            self._unwanted(check, trace.IGNORED, answer.detail or "validator")
+            self._acknowledge(check)
+        elif verdict == Verdict.REJECT:
+            self._unwanted(check, trace.REJECTED, answer.detail or "validator")
+            for peer, transaction in check.waiting:
+                self._node.answering.fail(peer, transaction, check.topic, SERVER, "not wanted")
+        else:
+            self._forged(check, answer.detail or "bad_signature", now)
+        if not self._by_token:
+            check.topic.tell_joined()
+
+    def _forget(self, check: ItemCheck) -> None:
+        del self._by_item[check.item]
+        culprit = check.culprit
+        if culprit is not None:
+            left = self._by_sender.get(culprit, 1) - 1
+            if left:
+                self._by_sender[culprit] = left
+            else:
+                self._by_sender.pop(culprit, None)
+
+    def _accept(self, check: ItemCheck, now: float) -> None:
+        topic, item, source = check.topic, check.item, check.source
+        if item.seq <= topic.seq:  # another was faster
+            if item != topic.item:
+                self._node.emit(
+                    trace.IGNORED, topic.text, message_id(topic.target, item), source,
+                    reason="overtaken",
+                )  # fmt: skip
+            self._acknowledge(check)
+            return
+        topic.hold(item, source)
+        if check.restored:
+            topic.delivered_seq = item.seq
+        self._acknowledge(check)
+        topic.deliver(now)
+        if len(check.holders) > 1:
+            for peer in check.holders:
+                if peer != source:
+                    self._node.emit(trace.DUPLICATE, topic.text, topic.message_id, peer)
+        self._node.forwarding.spread(topic, check.holders)
+
+    def _acknowledge(self, check: ItemCheck) -> None:
+        for peer, transaction in check.waiting:
+            self._node.answering.acknowledge(peer, transaction, check.topic)
+
+    def _unwanted(self, check: ItemCheck, event: str, reason: str) -> None:
+        """Genuine, but a validator of the user does not want it: nor its copies, then."""
+        topic, item = check.topic, check.item
+        if topic.refused is None or topic.refused.seq < item.seq:
+            topic.refused = item
+        self._node.emit(
+            event, topic.text, message_id(topic.target, item), check.source, reason=reason
+        )
+
+    def _forged(self, check: ItemCheck, reason: str, now: float) -> None:
+        topic = check.topic
+        for peer in check.holders:
+            self._note_forger(topic, peer, now)
+            self._node.emit(
+                trace.REJECTED, topic.text, message_id(topic.target, check.item), peer,
+                reason=reason,
+            )  # fmt: skip
+        for peer, transaction in check.waiting:
+            self._node.answering.fail(peer, transaction, topic, BAD_SIGNATURE, "bad signature")
+
+    def leave(self, topic: TopicNode) -> None:
+        """The topic is left: nobody waits for its verdicts any more."""
+        for check in [each for each in self._by_token.values() if each.topic is topic]:
+            del self._by_token[check.token]
+            self._forget(check)
+
+    # ---- forgers
+
+    def _is_forger(self, culprit: Peer | bytes) -> bool:
+        count, since = self._forgers.get(culprit, (0, 0.0))
+        if self._node.now - since > FORGERY_MEMORY:
+            return False
+        return count >= self._node.parameters.most_forgeries
+
+    def _note_forger(self, topic: TopicNode, peer: Peer, now: float) -> None:
+        culprit = self._culprit(topic, peer)
+        forgers = self._forgers
+        count, since = forgers.pop(culprit, (0, now))
+        if now - since > FORGERY_MEMORY:
+            count, since = 0, now
+        elif len(forgers) >= MOST_FORGERS:
+            del forgers[next(iter(forgers))]
+        forgers[culprit] = (count + 1, since)
+
+    def _culprit(self, topic: TopicNode, peer: Peer) -> Peer | bytes:
+        """A neighbour answers for itself; of others all that share an IP address do."""
+        if topic.entry(peer) is not None:
+            return peer
+        return network_of(peer)

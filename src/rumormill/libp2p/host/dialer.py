@@ -1,0 +1,246 @@
+"""Whom to dial and when: addresses, time-outs, and coming back with growing delays."""
+
+from __future__ import annotations
+
+import enum
+import random
+from collections.abc import Callable
+
+from rumormill.core.machine import Effect
+from rumormill.core.timers import Alarm, Timers
+from rumormill.core.trace import DIAL_SCHEDULED, TraceEvent, type_of_field
+from rumormill.core.transport import CancelTransport, DialEnded, OpenTransport
+from rumormill.libp2p.host.parameters import HostParameters
+from rumormill.libp2p.stack.multiaddr import Multiaddr
+
+
+class Phase(enum.Enum):
+    """Where an address stands."""
+
+    WAITING = "waiting"
+    """To be dialed when its time comes."""
+    OPENING = "opening"
+    """The transport is being opened."""
+    SHAKING = "shaking"
+    """The transport stands, the handshake is under way."""
+    CONNECTED = "connected"
+
+
+class Target:
+    """One address that somebody wants us to be connected to."""
+
+    __slots__ = (
+        "address", "attempt", "connected_at", "dial", "expected", "keep", "owed", "peer", "phase",
+    )  # fmt: skip
+
+    def __init__(self, address: str, expected: str | None) -> None:
+        self.address = address
+        self.expected = expected
+        """The peer that the address names."""
+        self.peer = expected
+        """Who was there last. At an address that names nobody, another may be there next time."""
+        self.keep = False
+        self.owed = False
+        """The user has not heard yet how the dial went."""
+        self.phase = Phase.WAITING
+        self.dial = 0
+        self.attempt = 0
+        """Dials put off since the last connection that lasted."""
+        self.connected_at = float("inf")
+
+
+class Dialer:
+    """Decides what is dialed; its host tells it what became of it.
+
+    ``connected`` says whether a peer has a connection, whoever opened it: then it need not be
+    dialed. Effects go to ``effects``.
+    """
+
+    def __init__(
+        self,
+        *,
+        node: str,
+        parameters: HostParameters,
+        random: random.Random,
+        connected: Callable[[str], bool],
+        effects: list[Effect],
+        alarm: Alarm | None = None,
+    ) -> None:
+        self._node = node
+        self._parameters = parameters
+        self._random = random
+        self._connected = connected
+        self._effects = effects
+        self._targets: dict[str, Target] = {}
+        self._dials: dict[int, Target] = {}
+        self._last_dial = 0
+        # Keys: a dial's number for its time-out, an address for its next turn.
+        self._timers: Timers[int | str] = Timers(alarm)
+
+    def __len__(self) -> int:
+        """How many addresses are being dialed or kept."""
+        return len(self._targets)
+
+    # ---- what the user wants
+
+    def dial(self, address: str, keep: bool, now: float) -> None:
+        """Connect to ``address``; :class:`LocalProtocolError` if it is none."""
+        expected = Multiaddr.parse(address).peer
+        if expected == self._node:
+            self._effects.append(DialEnded(address, None, f"{address} is our own address"))
+            return
+        target = self._targets.get(address)
+        if target is None:
+            target = self._targets[address] = Target(address, expected)
+        target.keep = target.keep or keep
+        target.owed = True
+        if target.peer is not None and self._connected(target.peer):
+            if target.phase in (Phase.WAITING, Phase.CONNECTED):
+                self.established(target, target.peer, now)
+        elif target.phase is Phase.WAITING:
+            self._open(target, now)
+
+    def wanted(self, peer: str, now: float) -> None:
+        """``peer`` would be welcome: if its address waits for its turn, this is its turn."""
+        for target in list(self._targets.values()):
+            if target.peer == peer and target.phase is Phase.WAITING:
+                self._open(target, now)
+
+    def forget(self, peer: str) -> None:
+        """``peer`` is no longer wanted, at whatever address."""
+        for target in list(self._targets.values()):
+            if target.peer == peer:
+                self._give_up(target, "it was hung up")
+
+    def stop(self) -> None:
+        """Dial nothing any more."""
+        for target in list(self._targets.values()):
+            self._give_up(target, "the node is shutting down")
+
+    def _give_up(self, target: Target, problem: str) -> None:
+        if target.phase is Phase.OPENING:
+            self._end_dial(target)
+            self._effects.append(CancelTransport(target.dial))
+        self._report(target, None, problem)
+        self._remove(target)
+
+    # ---- what became of it
+
+    def opened(self, dial: int) -> Target | None:
+        """The transport of ``dial`` stands; None if nobody waits for it any more."""
+        target = self._dials.get(dial)
+        if target is not None:
+            self._end_dial(target)
+            target.phase = Phase.SHAKING
+        return target
+
+    def transport_failed(self, dial: int, problem: str, now: float) -> None:
+        """The transport of ``dial`` came to nothing."""
+        target = self._dials.get(dial)
+        if target is not None:
+            self._end_dial(target)
+            self.failed(target, problem, now)
+
+    def established(self, target: Target, peer: str, now: float) -> bool:
+        """``target`` is reached; False if it was given up in the meantime."""
+        if self._targets.get(target.address) is not target:
+            return False
+        if target.phase is not Phase.CONNECTED:
+            target.phase = Phase.CONNECTED
+            target.connected_at = now
+        target.peer = peer
+        self._timers.cancel(target.address)
+        self._report(target, peer)
+        if not target.keep:
+            self._remove(target)
+        return True
+
+    def failed(self, target: Target, problem: str, now: float, *, final: bool = False) -> None:
+        """``target`` was not reached; ``final`` if another try would end the same way."""
+        if self._targets.get(target.address) is not target:
+            return
+        self._report(target, None, problem)
+        if target.keep and not final:
+            self._put_off(target, now)
+        else:
+            self._remove(target)
+
+    def lost(self, peer: str, now: float) -> None:
+        """The last connection of ``peer`` is gone."""
+        for target in self._targets.values():
+            if target.peer == peer and target.phase is Phase.CONNECTED:
+                if now - target.connected_at >= self._parameters.stable_after:
+                    target.attempt = 0
+                self._put_off(target, now)
+
+    # ---- time
+
+    def wake(self, now: float) -> None:
+        """Dial what is due, and give up what takes too long."""
+        for key in self._timers.due(now):
+            if isinstance(key, int):
+                target = self._dials.pop(key)
+                self._effects.append(CancelTransport(key))
+                seconds = self._parameters.dial_timeout
+                self.failed(target, f"no answer within {seconds:g} s", now)
+            else:
+                self._turn(self._targets[key], now)
+
+    def next_wake(self) -> float | None:
+        """When :meth:`wake` has something to do."""
+        return self._timers.next_wake()
+
+    def _turn(self, target: Target, now: float) -> None:
+        if target.peer is not None and self._connected(target.peer):
+            self.established(target, target.peer, now)
+        else:
+            self._open(target, now)
+
+    def _open(self, target: Target, now: float) -> None:
+        self._timers.cancel(target.address)
+        self._last_dial += 1
+        target.dial = self._last_dial
+        target.phase = Phase.OPENING
+        self._dials[target.dial] = target
+        self._timers.set(target.dial, now + self._parameters.dial_timeout)
+        self._effects.append(OpenTransport(target.dial, target.address))
+
+    def _put_off(self, target: Target, now: float) -> None:
+        target.phase = Phase.WAITING
+        target.attempt += 1
+        delay = self._delay(target.attempt)
+        self._timers.set(target.address, now + delay)
+        fields: dict[str, type_of_field] = {
+            "address": target.address,
+            "delay": delay,
+            "attempt": target.attempt,
+        }
+        self._effects.append(
+            TraceEvent(now, self._node, DIAL_SCHEDULED, peer=target.peer, fields=fields)
+        )
+
+    def _delay(self, attempt: int) -> float:
+        """Between the first and the longest delay, doubled each time, with jitter on top."""
+        parameters = self._parameters
+        spread = 1.0 + parameters.redial_jitter * self._random.random()
+        most = parameters.redial_longest_delay
+        # The exponent is bounded because a float is.
+        grown = parameters.redial_first_delay * 2.0 ** min(attempt - 1, 64)
+        return min(min(grown, most / (1.0 + parameters.redial_jitter)) * spread, most)
+
+    # ---- small matters
+
+    def _report(self, target: Target, peer: str | None, problem: str = "") -> None:
+        if target.owed:
+            target.owed = False
+            if problem:
+                problem = f"could not connect to {target.address}: {problem}"
+            self._effects.append(DialEnded(target.address, peer, problem))
+
+    def _end_dial(self, target: Target) -> None:
+        del self._dials[target.dial]
+        self._timers.cancel(target.dial)
+
+    def _remove(self, target: Target) -> None:
+        del self._targets[target.address]
+        self._timers.cancel(target.address)

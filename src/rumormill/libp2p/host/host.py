@@ -1,0 +1,257 @@
+"""A whole libp2p node without I/O: connections, identify, ping, and pubsub on top.
+
+Inputs: ``TransportOpened``, ``TransportFailed``, ``BytesReceived``, ``TransportClosed``,
+``WriteReady`` and ``Listening`` from the transport; ``Dial``, ``HangUp``, ``Hold``, ``Shutdown``
+from the user; ``Subscribe``, ``Unsubscribe``, ``Publish`` and ``Checked`` for pubsub.
+
+Effects: ``OpenTransport``, ``CancelTransport``, ``WriteBytes`` (one per connection and turn),
+``CloseTransport``, ``DialEnded``, trace events, and what pubsub wants of its user (``Deliver``,
+``Check``, ``Published``, ``RoomAgain``).
+
+How bytes travel::
+
+    BytesReceived -> ConnectionKeeper -> PubsubStreams or Services -> Pubsub
+    Pubsub -> Send -> PubsubStreams -> Connection -> WriteBytes, at the end of the turn
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from rumormill.core.errors import ClosedError, LocalProtocolError
+from rumormill.core.machine import (
+    Checked,
+    CheckedMany,
+    Connect,
+    Drop,
+    Effect,
+    Hold,
+    Input,
+    Publish,
+    Shutdown,
+    Subscribe,
+    Unsubscribe,
+)
+from rumormill.core.timers import NEVER
+from rumormill.core.trace import SOURCE_PAUSED, SOURCE_RESUMED
+from rumormill.core.transport import (
+    BytesReceived,
+    Dial,
+    Listening,
+    TransportClosed,
+    TransportFailed,
+    TransportOpened,
+    WriteReady,
+)
+from rumormill.libp2p.effects import HangUp
+from rumormill.libp2p.host.dialer import Dialer
+from rumormill.libp2p.host.keeper import ConnectionKeeper, in_words
+from rumormill.libp2p.host.parameters import HostParameters
+from rumormill.libp2p.host.pubsub_streams import PubsubMachine, PubsubStreams
+from rumormill.libp2p.host.services import SERVICES, Services
+from rumormill.libp2p.host.table import ConnectionTable, Link, Turn
+from rumormill.libp2p.stack.identify import IdentifyInfo
+from rumormill.libp2p.stack.keys import PrivateKey
+from rumormill.libp2p.stack.multiaddr import Multiaddr
+
+PROTOCOL_VERSION = "ipfs/0.1.0"
+"""What identify calls the family of networks; everybody says this."""
+
+try:
+    AGENT = f"rumormill/{version('rumormill')}"
+except PackageNotFoundError:
+    AGENT = "rumormill"
+"""What identify calls our program."""
+
+
+class Host:
+    """One node. Its driver moves bytes, keeps one timer, and checks messages.
+
+    ``random`` decides on delays and may be seeded; ``entropy`` makes keys, and must not be seeded
+    outside of tests.
+    """
+
+    def __init__(
+        self,
+        *,
+        identity: PrivateKey,
+        pubsub: PubsubMachine,
+        parameters: HostParameters,
+        random: random.Random,
+        entropy: random.Random,
+        agent: str = AGENT,
+    ) -> None:
+        self.peer = identity.peer
+        """Our own peer id."""
+        self._identity = identity
+        self._pubsub = pubsub
+        self._agent = agent
+        self._listening: tuple[Multiaddr, ...] = ()
+        self._paused = self._shut = False
+        turn = self._turn = Turn(self.peer)
+        table = self._table = ConnectionTable(parameters)
+        self._dialer = Dialer(
+            node=self.peer,
+            parameters=parameters,
+            random=random,
+            connected=table.connected,
+            effects=turn.effects,
+            alarm=turn.alarm,
+        )
+        self._keeper = ConnectionKeeper(
+            identity=identity,
+            entropy=entropy,
+            parameters=parameters,
+            protocols=self._protocols,
+            table=table,
+            turn=turn,
+            dialer=self._dialer,
+        )
+        self._streams = PubsubStreams(
+            pubsub=pubsub,
+            parameters=parameters,
+            table=table,
+            turn=turn,
+            translate={Drop: self._drop, Connect: self._connect},
+            drop=self._keeper.drop,
+        )
+        self._services = Services(
+            parameters=parameters,
+            turn=turn,
+            describe=self._describe,
+            learned=self._streams.learned,
+        )
+        self._keeper.attach(self._services, self._streams)
+        self._handlers = self._all_handlers()
+
+    def _all_handlers(self) -> dict[type, Callable[[Any, float], None]]:
+        return {
+            BytesReceived: self._keeper.bytes_received,
+            WriteReady: self._keeper.write_ready,
+            Checked: self._streams.feed,
+            CheckedMany: self._streams.feed,
+            Publish: self._streams.feed,
+            Subscribe: self._streams.feed,
+            Unsubscribe: self._streams.feed,
+            TransportOpened: self._keeper.opened,
+            TransportClosed: self._keeper.closed,
+            TransportFailed: self._on_transport_failed,
+            Listening: self._on_listening,
+            Dial: self._on_dial,
+            HangUp: self._on_hang_up,
+            Hold: self._on_hold,
+            Shutdown: self._on_shutdown,
+        }
+
+    # ---- what a user may ask
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Where others can dial us, our peer id included."""
+        return tuple(str(address.with_peer(self.peer)) for address in self._listening)
+
+    def peers(self) -> tuple[str, ...]:
+        """Everybody we are connected to, in the order of coming."""
+        return self._table.peers()
+
+    @property
+    def queued(self) -> int:
+        """Bytes that pubsub has handed over and that no transport has got yet.
+
+        They wait for the windows of their peers; a shutdown before they have left loses them.
+        """
+        return sum(link.connection.queued for link in self._table.links.values())
+
+    # ---- the machine
+
+    def handle(self, input: Input, now: float) -> list[Effect]:
+        """Take one input; return what follows from it."""
+        handler = self._handlers.get(type(input))
+        if handler is None:
+            raise LocalProtocolError(f"a host has no use for {type(input).__name__}")
+        handler(input, now)
+        self._keeper.flush()
+        return self._turn.take()
+
+    def wake(self, now: float) -> list[Effect]:
+        """Do what is due; pubsub comes last, so that one write takes all that came up."""
+        if self._turn.alarm.soonest <= now:
+            self._wake_parts(now)
+        due = self._pubsub.next_wake()
+        if due is not None and due <= now:
+            self._streams.carry_out(self._pubsub.wake(now), now)
+        self._keeper.flush()
+        return self._turn.take()
+
+    def next_wake(self) -> float | None:
+        """The earliest wish of all parts."""
+        due, soonest = self._pubsub.next_wake(), self._turn.alarm.soonest
+        if due is None:
+            return None if soonest == NEVER else soonest
+        return due if due < soonest else soonest
+
+    def _wake_parts(self, now: float) -> None:
+        """Run the timers of all parts; then the alarm is set anew, to the time of the first."""
+        parts = (self._keeper, self._dialer, self._services, self._streams)
+        for part in parts:
+            part.wake(now)
+        times = [due for part in parts if (due := part.next_wake()) is not None]
+        self._turn.alarm.soonest = min(times, default=NEVER)
+
+    # ---- commands
+
+    def _on_dial(self, input: Dial, now: float) -> None:
+        if self._shut:
+            raise ClosedError(f"cannot dial {input.address}: the node is shutting down")
+        self._dialer.dial(input.address, input.keep, now)
+
+    def _on_transport_failed(self, input: TransportFailed, now: float) -> None:
+        self._dialer.transport_failed(input.dial, in_words(input.reason), now)
+
+    def _on_hang_up(self, input: HangUp, now: float) -> None:
+        self._dialer.forget(input.peer)
+        self._keeper.drop(input.peer, "hung_up", now)
+
+    def _on_hold(self, input: Hold, now: float) -> None:
+        if input.paused != self._paused:
+            self._paused = input.paused
+            self._turn.trace(now, SOURCE_PAUSED if input.paused else SOURCE_RESUMED)
+            self._streams.hold(input.paused)
+
+    def _on_listening(self, input: Listening, now: float) -> None:
+        addresses = tuple(Multiaddr.parse(each).without_peer() for each in input.addresses)
+        if addresses != self._listening:
+            self._listening = addresses
+            for peer in self._table.peers():
+                self._services.push(self._table.of(peer)[0], now)
+
+    def _on_shutdown(self, input: Shutdown, now: float) -> None:
+        self._shut = True
+        self._dialer.stop()
+        self._keeper.shut(now)
+
+    # ---- what the parts want of each other
+
+    def _drop(self, effect: Drop, now: float) -> None:
+        self._keeper.drop(effect.peer, effect.reason, now)
+
+    def _connect(self, effect: Connect, now: float) -> None:
+        if not self._table.connected(effect.peer):
+            self._dialer.wanted(effect.peer, now)
+
+    def _protocols(self) -> tuple[str, ...]:
+        return self._pubsub.protocols + SERVICES
+
+    def _describe(self, link: Link) -> IdentifyInfo:
+        """What we tell of ourselves, and where the other end seems to be."""
+        return IdentifyInfo(
+            public_key=self._identity.public_key.to_protobuf(),
+            listen_addresses=tuple(address.to_bytes() for address in self._listening),
+            protocols=self._protocols(),
+            observed_address=link.observed,
+            protocol_version=PROTOCOL_VERSION,
+            agent_version=self._agent,
+        )

@@ -1,0 +1,326 @@
+"""The life of each connection of a host: opened, established or refused, used, closed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from rumormill.core import trace
+from rumormill.core.errors import LocalProtocolError
+from rumormill.core.timers import Timers
+from rumormill.core.transport import (
+    BytesReceived,
+    CloseTransport,
+    TransportClosed,
+    TransportOpened,
+    WriteBytes,
+    WriteReady,
+)
+from rumormill.libp2p.host.dialer import Dialer, Target
+from rumormill.libp2p.host.parameters import HostParameters
+from rumormill.libp2p.host.pubsub_streams import PubsubStreams
+from rumormill.libp2p.host.services import SERVICES, Services
+from rumormill.libp2p.host.table import ConnectionTable, Link, StreamOwner, Turn
+from rumormill.libp2p.stack.connection import (
+    Closed,
+    Connection,
+    ConnectionEvent,
+    Established,
+    Failed,
+    InboundRefused,
+    StreamData,
+    StreamDrained,
+    StreamEnded,
+    StreamOpened,
+    StreamRefused,
+    StreamReset,
+)
+from rumormill.libp2p.stack.keys import PrivateKey
+from rumormill.libp2p.stack.multiaddr import Multiaddr
+
+STREAM_REFUSED = "stream_refused"
+"""A trace event: a stream that a peer began came to nothing; fields: reason."""
+
+OWN_IDENTITY = "own_identity"
+"""Why the handshake with ourselves fails."""
+
+NO_FAULT = ("keepalive_timeout", "peer_")
+"""How the reasons begin for which a connection fails without a breach of the protocol by the peer:
+its line is dead, or it was the one to find fault."""
+
+
+class ConnectionKeeper:
+    """Holds every connection, and passes what happens on it to the part of the host it concerns."""
+
+    def __init__(
+        self,
+        *,
+        identity: PrivateKey,
+        entropy: random.Random,
+        parameters: HostParameters,
+        protocols: Callable[[], tuple[str, ...]],
+        table: ConnectionTable,
+        turn: Turn,
+        dialer: Dialer,
+    ) -> None:
+        self._identity = identity
+        self._entropy = entropy
+        self._parameters = parameters
+        self._protocols = protocols
+        self._table = table
+        self._turn = turn
+        self._dialer = dialer
+        self._timers: Timers[Link] = Timers(turn.alarm)
+        self._shut = False
+        self._events: dict[type, Callable[[Link, Any, float], None]] = {
+            Established: self._on_established,
+            StreamOpened: self._on_stream_opened,
+            StreamDrained: self._on_stream_drained,
+            StreamEnded: self._on_stream_ended,
+            StreamReset: self._on_stream_lost,
+            StreamRefused: self._on_stream_lost,
+            InboundRefused: self._on_inbound_refused,
+            Closed: self._on_closed,
+            Failed: self._on_failed,
+        }
+
+    def attach(self, services: Services, streams: PubsubStreams) -> None:
+        """Say to whom streams belong."""
+        self._services = services
+        self._streams = streams
+        self._owners: dict[str, StreamOwner] = dict.fromkeys(SERVICES, services)
+
+    # ---- bytes
+
+    def bytes_received(self, input: BytesReceived, now: float) -> None:
+        """Bytes came in."""
+        link = self._table.links.get(input.connection)
+        if link is not None:
+            self._take(link, link.connection.receive(input.data, now), now)
+
+    def _take(self, link: Link, events: Iterable[ConnectionEvent], now: float) -> None:
+        """Pass on what happened on a connection, until something has ended it."""
+        self._turn.touch(link)
+        for event in events:
+            if link.gone:
+                return
+            if type(event) is StreamData:
+                owner = link.streams.get(event.stream)
+                if owner is not None:
+                    owner.data(link, event.stream, event.data, now)
+            else:
+                link.timed = False
+                handler = self._events.get(type(event))
+                if handler is not None:
+                    handler(link, event, now)
+
+    def write_ready(self, input: WriteReady, now: float) -> None:
+        """A transport takes more bytes now, or no longer does."""
+        link = self._table.links.get(input.connection)
+        if link is None or link.write_ready == input.ready:
+            return
+        link.write_ready = input.ready
+        if input.ready:
+            self._turn.touch(link)
+        else:
+            link.stalls_at = now + self._parameters.stall_timeout
+            self._timers.at_latest(link, link.stalls_at)
+        if link.peer:
+            self._streams.write_ready(link, now)
+
+    def flush(self) -> None:
+        """Write what the turn has left to be sent, once for each connection."""
+        turn = self._turn
+        for link in turn.dirty:
+            link.dirty = False
+            if link.gone:
+                continue
+            # A transport that is full gets no more: what waits is counted by the connection.
+            if link.write_ready:
+                data = link.connection.data_to_send()
+                if data:
+                    turn.effects.append(WriteBytes(link.id, data))
+            if not (link.timed and link.connection.steady):
+                due = link.connection.next_wake()
+                if due is not None:
+                    self._timers.at_latest(link, due)
+                    link.timed = True
+        turn.dirty.clear()
+
+    # ---- time
+
+    def wake(self, now: float) -> None:
+        """Let the connections do what is due, and drop those whose transport takes nothing."""
+        for link in self._timers.due(now):
+            link.timed = False
+            self._take(link, link.connection.wake(now), now)
+            if link.gone or link.write_ready:
+                continue
+            if now >= link.stalls_at:
+                self._close(link, "stalled", now)
+            else:
+                self._timers.at_latest(link, link.stalls_at)
+
+    def next_wake(self) -> float | None:
+        """When :meth:`wake` has something to do."""
+        return self._timers.next_wake()
+
+    # ---- connections come
+
+    def opened(self, input: TransportOpened, now: float) -> None:
+        """A transport stands: begin the handshake, or close it again."""
+        address = Multiaddr.parse(input.address)
+        if input.connection in self._table.links:
+            raise LocalProtocolError(f"there is a connection {input.connection} already")
+        target = None
+        if input.dial is not None:
+            target = self._dialer.opened(input.dial)
+            if target is None:
+                self._turn.effects.append(CloseTransport(input.connection, "not_wanted"))
+                return
+        reason = self._table.refusal(address, outbound=target is not None)
+        if self._shut:
+            reason = "shutting_down"
+        if reason is None:
+            self._add(input.connection, address, target, now)
+            return
+        self._turn.trace(now, trace.CONNECTION_REFUSED, address=str(address), reason=reason)
+        self._turn.effects.append(CloseTransport(input.connection, reason))
+        if target is not None:
+            self._dialer.failed(target, in_words(reason), now)
+
+    def _add(self, id: int, address: Multiaddr, target: Target | None, now: float) -> None:
+        connection = Connection(
+            identity=self._identity,
+            dialer=target is not None,
+            now=now,
+            entropy=self._entropy,
+            protocols=self._protocols,
+            expected_peer=None if target is None else target.expected,
+            limits=self._parameters.connection,
+        )
+        link = Link(id, address, connection, target)
+        self._table.add(link)
+        self._turn.touch(link)
+
+    def _on_established(self, link: Link, event: Established, now: float) -> None:
+        peer, target = event.peer, link.target
+        if target is not None and not self._dialer.established(target, peer, now):
+            self._refuse(link, "not_wanted", now)
+        elif not self._table.establish(link, peer):
+            self._refuse(link, "too_many_of_peer", now)
+        else:
+            self._turn.trace(
+                now, trace.CONNECTION_OPENED, peer, address=link.address, outbound=link.outbound
+            )
+            self._services.ask(link, now)
+            self._streams.connected(link, now)
+
+    def _refuse(self, link: Link, reason: str, now: float) -> None:
+        """The handshake went well, but we do not want this connection."""
+        self._turn.trace(now, trace.CONNECTION_REFUSED, address=link.address, reason=reason)
+        self._say_goodbye(link, reason)
+        self._remove(link)
+
+    # ---- connections go
+
+    def closed(self, input: TransportClosed, now: float) -> None:
+        """A transport is gone."""
+        link = self._table.links.get(input.connection)
+        if link is not None:
+            self._forget(link, input.reason, now)
+
+    def drop(self, peer: str, reason: str, now: float) -> None:
+        """Close every connection of ``peer``."""
+        for link in self._table.of(peer):
+            if not link.gone:
+                self._close(link, reason, now)
+
+    def shut(self, now: float) -> None:
+        """Close every connection, and let no new one in."""
+        self._shut = True
+        for link in list(self._table.links.values()):
+            if not link.gone:
+                self._close(link, "shutdown", now)
+
+    def _on_closed(self, link: Link, event: Closed, now: float) -> None:
+        self._close(link, event.reason, now)
+
+    def _on_failed(self, link: Link, event: Failed, now: float) -> None:
+        if link.peer and not event.reason.startswith(NO_FAULT):
+            fields = {"reason": event.reason, "detail": event.detail}
+            self._turn.trace(now, trace.PROTOCOL_ERROR, link.peer, **fields)
+        self._close(link, event.reason, now, event.detail)
+
+    def _close(self, link: Link, reason: str, now: float, detail: str = "") -> None:
+        self._say_goodbye(link, reason)
+        self._forget(link, reason, now, detail)
+
+    def _say_goodbye(self, link: Link, reason: str) -> None:
+        link.connection.close(reason)
+        data = link.connection.data_to_send()
+        # Bytes for a peer that takes none would only fill the transport.
+        if data and link.write_ready:
+            self._turn.effects.append(WriteBytes(link.id, data))
+        self._turn.effects.append(CloseTransport(link.id, reason))
+
+    def _forget(self, link: Link, reason: str, now: float, detail: str = "") -> None:
+        """``link`` is over: tell whom it concerns."""
+        self._remove(link)
+        peer = link.peer
+        if not peer:
+            fields = {"address": link.address, "reason": reason, "detail": detail}
+            self._turn.trace(now, trace.CONNECTION_FAILED, **fields)
+            if link.target is not None:
+                problem = in_words(reason, detail)
+                final = reason == OWN_IDENTITY
+                self._dialer.failed(link.target, problem, now, final=final)
+            return
+        self._turn.trace(now, trace.CONNECTION_CLOSED, peer, address=link.address, reason=reason)
+        self._streams.disconnected(link, reason, now)
+        if not self._table.connected(peer):
+            self._dialer.lost(peer, now)
+
+    def _remove(self, link: Link) -> None:
+        link.gone = True
+        self._table.remove(link)
+        self._timers.cancel(link)
+        self._services.disconnected(link)
+
+    # ---- streams
+
+    def _on_stream_opened(self, link: Link, event: StreamOpened, now: float) -> None:
+        if event.inbound:
+            link.streams[event.stream] = self._owners.get(event.protocol, self._streams)
+        owner = link.streams.get(event.stream)
+        if owner is not None:
+            owner.opened(link, event.stream, event.protocol, event.inbound, now)
+
+    def _on_stream_drained(self, link: Link, event: StreamDrained, now: float) -> None:
+        owner = link.streams.get(event.stream)
+        if owner is not None:
+            owner.drained(link, event.stream, now)
+
+    def _on_stream_ended(self, link: Link, event: StreamEnded, now: float) -> None:
+        owner = link.streams.get(event.stream)
+        if owner is not None:
+            owner.ended(link, event.stream, now)
+
+    def _on_inbound_refused(self, link: Link, event: InboundRefused, now: float) -> None:
+        self._turn.trace(now, STREAM_REFUSED, link.peer, reason=event.reason)
+
+    def _on_stream_lost(self, link: Link, event: StreamReset | StreamRefused, now: float) -> None:
+        owner = link.streams.get(event.stream)
+        if owner is not None:
+            owner.lost(link, event.stream, event.reason, now)
+
+
+def in_words(reason: str, detail: str = "") -> str:
+    """What to tell a user of a failure.
+
+    >>> in_words("connection_refused"), in_words("wrong_peer", "it is 12D3KooW...")
+    ('connection refused', 'wrong peer (it is 12D3KooW...)')
+    """
+    words = reason.replace("_", " ")
+    return f"{words} ({detail})" if detail else words

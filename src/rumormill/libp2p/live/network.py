@@ -1,0 +1,208 @@
+"""The libp2p family: gossipsub and floodsub over TCP, Noise and yamux.
+
+async with rumormill.open("floodsub", bootstrap=["/dns4/example.org/tcp/4001"]) as network:
+    await network.publish("weather", b"rain at noon", ready=10)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections.abc import Iterator
+
+from rumormill.core.ed25519 import use_native
+from rumormill.core.errors import ConnectError, LocalProtocolError
+from rumormill.core.machine import Hold, Publish, Published, RoomAgain, Shutdown
+from rumormill.core.message import Message
+from rumormill.core.receipt import Receipt
+from rumormill.core.topic import Capabilities
+from rumormill.core.transport import Dial, DialEnded, Listening
+from rumormill.libp2p.gossipsub.router import GossipsubRouter
+from rumormill.libp2p.host.host import Host
+from rumormill.libp2p.live.key_file import load_or_create_key, new_key
+from rumormill.libp2p.live.settings import Libp2pSettings
+from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
+from rumormill.libp2p.pubsub.pubsub import Pubsub
+from rumormill.libp2p.pubsub.router import Router
+from rumormill.libp2p.stack.keys import PrivateKey
+from rumormill.libp2p.stack.multiaddr import Multiaddr
+from rumormill.libp2p.stack.peer_id import PeerNames
+from rumormill.libp2p.wire.message import WireMessage
+from rumormill.libp2p.wire.signing import verify
+from rumormill.live.checker import Subject
+from rumormill.live.message_network import MessageNetwork
+from rumormill.live.transports.tcp import Tcp
+
+DRAIN_INTERVAL = 0.005
+"""Seconds between two looks at whether everything has left, when closing."""
+
+SHORTEST_FLUSH = 0.2
+"""Seconds that sockets have at least to send their last bytes, when closing."""
+
+if os.environ.get("RUMORMILL_NATIVE") == "0":
+    # Signatures by PyNaCl though the faster extension is installed: to compare the two.
+    use_native(False)
+
+
+class Libp2pNetwork(MessageNetwork):
+    """A gossipsub or floodsub network."""
+
+    def __init__(self, name: str, settings: Libp2pSettings) -> None:
+        key_file = settings.live.key_file
+        identity = new_key() if key_file is None else load_or_create_key(key_file)
+        self._settings = settings
+        self._pubsub = _pubsub(name, settings, identity)
+        self._host = _host(settings, identity, self._pubsub)
+        self._names = PeerNames()
+        super().__init__(
+            name=name,
+            id=identity.peer,
+            machine=self._host,
+            capabilities=Capabilities(
+                largest_message=settings.pubsub.max_message_size,
+                signed=settings.pubsub.signing == "StrictSign",
+            ),
+            subject=Subject(genuine, self._messages),
+            validator_concurrency=settings.live.validator_concurrency,
+        )
+        self._tcp = Tcp(self._driver.feed, close_timeout=settings.live.close_timeout)
+        self._dials: dict[str, list[asyncio.Future[str]]] = {}
+        self._receipt: Receipt | None = None
+        self._driver.on(self._tcp.handlers)
+        self._driver.on(
+            {
+                DialEnded: self._dial_ended,
+                Published: self._published,
+                RoomAgain: lambda _: self._changes.happened(),
+            }
+        )
+
+    # ---- what there is
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Where others can dial us, our peer id included."""
+        return self._host.addresses
+
+    @property
+    def peers(self) -> tuple[str, ...]:
+        """Whom we are connected to."""
+        return self._host.peers()
+
+    def subscribers(self, topic: str) -> tuple[str, ...]:
+        """Connected peers that listen to the topic."""
+        return tuple(self._pubsub.subscribers(topic))
+
+    def mesh(self, topic: str) -> tuple[str, ...]:
+        """The mesh of the topic; in floodsub, everybody who listens to it."""
+        return self._pubsub.mesh(topic)
+
+    def _messages(self, wire: WireMessage, peer: str | None) -> Iterator[Message]:
+        """What the validators of the message's topics are to see."""
+        sender = None if wire.sender_id is None else self._names.name(wire.sender_id)
+        now = self._driver.now()
+        fields = {}
+        if wire.sequence is not None:
+            fields["sequence"] = int.from_bytes(wire.sequence, "big")
+        for topic in wire.topics:
+            if topic in self._validators:
+                yield Message(topic, wire.data, sender, wire.id, self.name, peer, now, fields)
+
+    # ---- publish
+
+    def _has_targets(self, topics: tuple[str, ...]) -> bool:
+        return self._pubsub.has_targets(topics)
+
+    def _has_room(self, topics: tuple[str, ...], size: int) -> bool:
+        return not self._pubsub.full(topics, size)
+
+    def _hold(self, paused: bool) -> None:
+        self._driver.feed(Hold(paused))
+
+    def _publish(self, topics: tuple[str, ...], data: bytes) -> Receipt:
+        self._receipt = None
+        self._driver.feed(Publish(topics, data))
+        receipt = self._receipt
+        if receipt is None:
+            raise LocalProtocolError("publish was called from within an event of the network")
+        return receipt
+
+    def _published(self, effect: Published) -> None:
+        self._receipt = effect.receipt
+
+    # ---- connect
+
+    async def connect(self, address: str, keep: bool = False) -> str:
+        """Connect to the peer at ``address`` and return its id; see :class:`Network`."""
+        self._check_open()
+        address = str(Multiaddr.parse(address))
+        ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._dials.setdefault(address, []).append(ended)
+        self._driver.feed(Dial(address, keep))
+        return await ended
+
+    def _dial_ended(self, effect: DialEnded) -> None:
+        for future in self._dials.pop(effect.address, ()):
+            if future.done():
+                continue  # whoever asked was cancelled
+            if effect.peer is not None:
+                future.set_result(effect.peer)
+            else:
+                future.set_exception(ConnectError(effect.problem))
+
+    # ---- come and go
+
+    async def _start(self) -> None:
+        live = self._settings.live
+        listening = await self._tcp.listen(live.listen)
+        self._driver.feed(Listening(listening))
+        for address in live.bootstrap:
+            self._driver.feed(Dial(str(Multiaddr.parse(address)), keep=True))
+
+    async def _leave(self) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._settings.live.close_timeout
+        while self._waiting() and loop.time() < deadline:
+            await asyncio.sleep(DRAIN_INTERVAL)
+        self._driver.feed(Shutdown())
+        self._driver.wake()
+        await self._tcp.close(max(SHORTEST_FLUSH, deadline - loop.time()))
+
+    def _waiting(self) -> bool:
+        """Whether messages wait for a peer that is slower than we are: in its queue, or at its
+        connection for room in the window.
+        """
+        return self._pubsub.sizes()["queued"] > 0 or self._host.queued > 0
+
+
+def genuine(message: WireMessage) -> bool:
+    """Whether the message is by its author; one that has none is by nobody.
+
+    Whether a topic allows messages without an author was looked at before the check.
+    """
+    return message.signature is None or verify(message)
+
+
+def _pubsub(name: str, settings: Libp2pSettings, identity: PrivateKey) -> Pubsub:
+    router: Router | None = settings.live.router
+    if router is None:
+        router = FloodsubRouter() if name == "floodsub" else GossipsubRouter(settings.router)
+    return Pubsub(
+        node=identity.peer,
+        author=identity,
+        router=router,
+        random=random.Random(random.SystemRandom().getrandbits(128)),
+        parameters=settings.pubsub,
+        network=name,
+    )
+
+
+def _host(settings: Libp2pSettings, identity: PrivateKey, pubsub: Pubsub) -> Host:
+    return Host(
+        identity=identity,
+        pubsub=pubsub,
+        parameters=settings.host,
+        random=random.Random(random.SystemRandom().getrandbits(128)),
+        entropy=random.SystemRandom(),
+    )

@@ -1,0 +1,85 @@
+"""The keys of gossipsub and floodsub, and the part that each of them belongs to.
+
+A key goes to the router, pubsub, the host, its connections, or this room.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, NamedTuple, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from rumormill.core.errors import ConfigError
+from rumormill.core.parameters import Parameters
+from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
+from rumormill.libp2p.host.parameters import HostParameters
+from rumormill.libp2p.pubsub.parameters import PubsubParameters
+from rumormill.libp2p.pubsub.router import Router
+from rumormill.libp2p.stack.limits import ConnectionLimits
+from rumormill.libp2p.stack.multiaddr import Multiaddr
+from rumormill.live.parameters import LiveParameters
+from rumormill.live.setting_keys import Key, keys_of, part_of
+
+
+class Libp2pParameters(LiveParameters):
+    """What this room needs to know of a libp2p network."""
+
+    router: Router | None = None
+    """A router of the user's own, in place of the network's."""
+
+    @classmethod
+    def check_address(cls, address: str) -> None:
+        """A multiaddr with TCP in it."""
+        Multiaddr.parse(address)
+
+
+class Libp2pSettings(NamedTuple):
+    """The settings of one libp2p network, each with the part that it belongs to."""
+
+    live: Libp2pParameters
+    host: HostParameters
+    pubsub: PubsubParameters
+    router: GossipsubParameters
+    """Without meaning for floodsub, which has no parameters."""
+
+
+def known_keys(network: str) -> dict[str, Key]:
+    """Every key of the network, by name."""
+    parts: list[type[Parameters]] = [Libp2pParameters, HostParameters, PubsubParameters]
+    if network == "gossipsub":
+        parts.append(GossipsubParameters)
+    keys = {name: key for part in parts for name, key in keys_of(part).items()}
+    del keys["connection"]
+    hints = get_type_hints(ConnectionLimits)
+    for field in dataclasses.fields(ConnectionLimits):
+        keys[field.name] = Key(field.name, hints[field.name], field.default)
+    return keys
+
+
+def read_settings(network: str, values: Mapping[str, Any]) -> Libp2pSettings:
+    """Sort out values that are known to have keys here."""
+    connection = _connection_limits(values)
+    if connection is not None:
+        values = {**values, "connection": connection}
+    return Libp2pSettings(
+        live=part_of(Libp2pParameters, values),
+        host=part_of(HostParameters, values),
+        pubsub=part_of(PubsubParameters, values),
+        router=part_of(GossipsubParameters, values),
+    )
+
+
+def _connection_limits(values: Mapping[str, Any]) -> ConnectionLimits | None:
+    """Limits of connections are a plain dataclass: types are looked at here."""
+    hints = get_type_hints(ConnectionLimits)
+    own = {key: value for key, value in values.items() if key in hints}
+    for key, value in own.items():
+        try:
+            own[key] = TypeAdapter(hints[key]).validate_python(value)
+        except ValidationError as error:
+            message = error.errors()[0]["msg"]
+            problem = f"{message[0].lower()}{message[1:]} (got {value!r})"
+            raise ConfigError(key, problem) from None
+    return ConnectionLimits(**own) if own else None

@@ -1,0 +1,1 @@
+"""Pubsub without I/O: intake, publishing, queues, subscriptions, and the router's seam."""

@@ -1,0 +1,240 @@
+"""The way in: from a message on the wire to a delivery, or to the reason why not.
+
+In this order, the cheap before the costly: do we want it, does its shape fit the topic's policy, is
+it our own, have we seen it, is it being checked already. Only then comes the check, which is an
+effect: the signature, and what validators the user has. Only a genuine message marks its id as
+seen, so a forged copy cannot keep the true one out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rumormill.core import trace
+from rumormill.core.errors import RemoteProtocolError
+from rumormill.core.machine import Check, Checked, Deliver, Peer, Verdict
+from rumormill.core.message import Message
+from rumormill.core.trace import DELIVERED, TraceEvent
+from rumormill.core.transport import HoldPeer
+from rumormill.libp2p.pubsub.checks import PendingCheck, PendingChecks
+from rumormill.libp2p.pubsub.message_id import usable
+from rumormill.libp2p.pubsub.peers import PeerState
+from rumormill.libp2p.pubsub.rules import RuleBook
+from rumormill.libp2p.pubsub.seen import SeenCache
+from rumormill.libp2p.wire.message import WireMessage
+from rumormill.libp2p.wire.signing import violation
+
+if TYPE_CHECKING:
+    from rumormill.libp2p.pubsub.pubsub import Pubsub
+
+
+class Intake:
+    """Takes the messages of all peers."""
+
+    def __init__(
+        self, pubsub: Pubsub, network: str, rules: RuleBook, name_of: Callable[[bytes], Peer]
+    ) -> None:
+        parameters = pubsub.parameters
+        self._pubsub = pubsub
+        self._network = network
+        self._rules = rules
+        self._name_of = name_of
+        self._own_id = pubsub.author.peer_id
+        self._parameters = parameters
+        self.seen = SeenCache(parameters.seen_ttl, parameters.max_seen)
+        self.checks = PendingChecks(
+            parameters.max_checks, parameters.max_copies, parameters.max_check_bytes
+        )
+        self._peer_checks = parameters.max_checks_per_peer
+        self._peer_bytes = parameters.max_check_bytes // 2
+        self._hold_checks = parameters.hold_checks_per_peer
+        self._hold_bytes = parameters.max_check_bytes // 32
+
+    def receive(self, peer: Peer, state: PeerState, message: WireMessage, now: float) -> None:
+        """A message came from ``peer``."""
+        topics = message.topics
+        topic = topics[0]
+        joined = self._pubsub.joined
+        if not joined(topic) and not any(map(joined, topics)):
+            self._pubsub.emit(trace.IGNORED, topic, None, peer, reason="not_subscribed")
+            return
+        rules = self._rules.of(topic)
+        reason = violation(message, rules.signing)
+        if len(message.data) > rules.max_message_size:
+            reason = "too_large"
+        if reason is None and len(topics) > 1:
+            reason = self._unfit(message)
+        if reason is not None:
+            self._reject(peer, topic, None, reason, now)
+            return
+        if message.sender_id == self._own_id:
+            self._pubsub.emit(trace.IGNORED, topic, None, peer, reason="own_message")
+            return
+        try:
+            message.id = message_id = rules.message_id(message)
+        except Exception:  # whatever the user's own function raises on strange data: a bad id
+            message_id = b""
+        if not usable(message_id):
+            self._reject(peer, topic, None, "bad_message_id", now)
+        elif message_id in self.seen.ids:
+            self._duplicate(peer, message, now)
+        else:
+            self._check(peer, state, message, now)
+
+    def _unfit(self, message: WireMessage) -> str | None:
+        """Why the message fits one of its further topics not, without any cryptography."""
+        for topic in message.topics[1:]:
+            rules = self._rules.of(topic)
+            if len(message.data) > rules.max_message_size:
+                return "too_large"
+            reason = violation(message, rules.signing)
+            if reason is not None:
+                return reason
+        return None
+
+    def _check(self, peer: Peer, state: PeerState, message: WireMessage, now: float) -> None:
+        """Begin to check a message, unless one with its id is being checked already."""
+        checks = self.checks
+        if (
+            state.checks >= self._peer_checks
+            or state.check_bytes >= self._peer_bytes
+            or checks.full
+        ):
+            self._drop(peer, message, "checks_full")
+            return
+        copy = "new" if message.id not in checks else checks.add_copy(message, peer)
+        if copy == "new":
+            self._begin(checks.begin(message, peer))
+        elif copy == "same":
+            self._duplicate(peer, message, now)
+            return
+        elif copy == "refused":
+            self._drop(peer, message, "copies_full")
+            return
+        state.checks += 1
+        state.check_bytes += len(message.raw)
+        if not state.held and (
+            state.checks >= self._hold_checks or state.check_bytes >= self._hold_bytes
+        ):
+            state.held = True
+            self._pubsub.effects.append(HoldPeer(peer, True))
+
+    def _begin(self, check: PendingCheck) -> None:
+        self._pubsub.effects.append(Check(check.token, check.message, check.source))
+
+    # ---- the verdict
+
+    def checked(self, answer: Checked, now: float) -> None:
+        """The verdict on a message came."""
+        check = self.checks.end(answer.token)
+        if check is None:
+            return  # its peer left, and everything of it was forgotten
+        self._release(check.source, check.message)
+        verdict = answer.verdict
+        if verdict == Verdict.ACCEPT:
+            self._settle(check, now)
+            self._accept(check, now)
+            return
+        message, topic = check.message, check.message.topics[0]
+        if verdict == Verdict.REJECT:
+            self._settle(check, now)
+            self._reject(check.source, topic, message.id, answer.detail or "validator", now)
+        elif verdict == Verdict.IGNORE:
+            self._settle(check, now)
+            reason = answer.detail or "validator"
+            self._pubsub.emit(trace.IGNORED, topic, message.id, check.source, reason=reason)
+        else:
+            if verdict == Verdict.FORGED:
+                reason = answer.detail or "bad_signature"
+                self._reject(check.source, topic, message.id, reason, now)
+            else:
+                self._drop(check.source, message, answer.detail or "overloaded")
+            retry = self.checks.retry(check)
+            if retry is not None:
+                self._begin(retry)
+
+    def _settle(self, check: PendingCheck, now: float) -> None:
+        """The message is genuine: copies of it need no check any more."""
+        self.remember(check.message, now)
+        for peer, copy in check.copies or ():
+            if copy.raw == check.message.raw:
+                check.holders[peer] = None
+            self._release(peer, copy)
+            self._duplicate(peer, copy, now)
+
+    def remember(self, message: WireMessage, now: float) -> None:
+        """Mark the message as seen: any further copy is a duplicate."""
+        forgotten = self.seen.add(message.id, now)
+        if forgotten:
+            self._pubsub.emit(trace.DROPPED, what="seen_id", reason="seen_full", count=forgotten)
+
+    def _accept(self, check: PendingCheck, now: float) -> None:
+        message = check.message
+        try:
+            sender = self.deliver(message, check.source, now)
+        except RemoteProtocolError as error:  # accepted without a look at who wrote it
+            self._reject(check.source, message.topics[0], message.id, error.reason, now)
+            return
+        if sender is not None:
+            check.holders[sender] = None
+        self._pubsub.forward(message, check.holders, now)
+
+    def deliver(self, message: WireMessage, source: Peer | None, now: float) -> Peer | None:
+        """Hand the message to our own subscriptions of its topics; returns its author's name."""
+        pubsub = self._pubsub
+        sender = None if message.sender_id is None else self._name_of(message.sender_id)
+        sequence, data, message_id = message.sequence, message.data, message.id
+        fields = {} if sequence is None else {"sequence": int.from_bytes(sequence, "big")}
+        for topic in message.topics:
+            if pubsub.joined(topic):
+                delivered = Message(
+                    topic, data, sender, message_id, self._network, source, now, fields
+                )
+                # Made without `emit`: there is one for each message.
+                traced = {"size": len(data), "sender": sender}
+                pubsub.effects += (
+                    Deliver(delivered),
+                    TraceEvent(now, pubsub.node, DELIVERED, topic, message_id, source, traced),
+                )
+        return sender
+
+    # ---- what is not delivered
+
+    def _duplicate(self, peer: Peer, message: WireMessage, now: float) -> None:
+        self._pubsub.emit(trace.DUPLICATE, message.topics[0], message.id, peer)
+        self._pubsub.router.duplicate(peer, message, now)
+
+    def _reject(
+        self, peer: Peer, topic: str, message_id: bytes | None, reason: str, now: float
+    ) -> None:
+        """Not passed on, and the peer pays: with its connection if this goes on."""
+        self._pubsub.emit(trace.REJECTED, topic, message_id, peer, reason=reason)
+        state = self._pubsub.peers.get(peer)
+        if state is not None and not state.rejections.take(1, now):
+            detail = (
+                f"more than {self._parameters.max_rejections} rejected messages, last: {reason}"
+            )
+            self._pubsub.punish(peer, RemoteProtocolError("too_many_rejections", detail))
+
+    def _drop(self, peer: Peer, message: WireMessage, reason: str) -> None:
+        self._pubsub.emit(
+            trace.DROPPED, message.topics[0], message.id, peer,
+            what="message", reason=reason, count=1,
+        )  # fmt: skip
+
+    def _release(self, peer: Peer, message: WireMessage) -> None:
+        """One message of the peer less under check; let it send again if it was held back."""
+        state = self._pubsub.peers.get(peer)
+        if state is None:
+            return
+        # It may have left and come back since: then the counts began anew.
+        state.checks = state.checks - 1 if state.checks else 0
+        state.check_bytes = max(0, state.check_bytes - len(message.raw))
+        if (
+            state.held
+            and state.checks * 2 <= self._hold_checks
+            and state.check_bytes * 2 <= self._hold_bytes
+        ):
+            state.held = False
+            self._pubsub.effects.append(HoldPeer(peer, False))

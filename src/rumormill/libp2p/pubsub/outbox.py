@@ -1,0 +1,129 @@
+"""The way out: what waits for each peer, and the one packet a turn that takes it there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rumormill.core import trace
+from rumormill.core.machine import Peer, RoomAgain, Send
+from rumormill.libp2p.pubsub.peers import PeerState
+from rumormill.libp2p.pubsub.queue import PeerQueue
+from rumormill.libp2p.wire.message import WireMessage
+from rumormill.libp2p.wire.rpc import Prune, message_frame
+
+if TYPE_CHECKING:
+    from rumormill.libp2p.pubsub.pubsub import Pubsub
+
+MOST_BYTES_PER_SEND = 256 * 1024
+"""How much one peer is handed in one turn: what its flow-control window takes at first."""
+
+
+class Outbox:
+    """Queues for all peers. Nothing leaves before :meth:`flush`, and then all of it together."""
+
+    def __init__(self, pubsub: Pubsub) -> None:
+        self._pubsub = pubsub
+        self._dirty: dict[Peer, None] = {}
+
+    @property
+    def waiting(self) -> bool:
+        """Whether :meth:`flush` has something to do."""
+        return bool(self._dirty)
+
+    # ---- filling
+
+    def message(self, peer: Peer, message: WireMessage) -> bool:
+        """Queue a message for a peer; False if there was no room (counted and traced)."""
+        return self.message_frame(peer, message, message_frame(message))
+
+    def message_frame(self, peer: Peer, message: WireMessage, frame: bytes) -> bool:
+        """The same with the frame made already: it is one for all peers."""
+        state = self._pubsub.peers.get(peer)
+        if state is None:
+            return False
+        if state.queue.add_message(frame):
+            self._dirty[peer] = None
+            return True
+        self._pubsub.emit(
+            trace.DROPPED, message.topics[0], message.id, peer,
+            what="message", reason="queue_full", count=1,
+        )  # fmt: skip
+        return False
+
+    def announce(self, peer: Peer, topic: str, subscribe: bool) -> None:
+        """Tell a peer that we listen to a topic, or no longer do."""
+        self._queue_of(peer).announce(topic, subscribe)
+
+    def graft(self, peer: Peer, topic: str) -> None:
+        """Tell a peer that it is in our mesh."""
+        self._queue_of(peer).graft(topic)
+
+    def prune(self, peer: Peer, prune: Prune) -> None:
+        """Tell a peer that it is not, or no longer, in our mesh."""
+        self._count_lost(peer, "prune", 0 if self._queue_of(peer).prune(prune) else 1)
+
+    def ihave(self, peer: Peer, topic: str, message_ids: list[bytes]) -> None:
+        """Tell a peer which messages we have."""
+        self._count_lost(peer, "ihave", self._queue_of(peer).ihave(topic, message_ids))
+
+    def iwant(self, peer: Peer, message_ids: list[bytes]) -> None:
+        """Ask a peer for messages."""
+        self._count_lost(peer, "iwant", self._queue_of(peer).iwant(message_ids))
+
+    def _queue_of(self, peer: Peer) -> PeerQueue:
+        self._dirty[peer] = None
+        return self._pubsub.peers[peer].queue
+
+    def _count_lost(self, peer: Peer, what: str, lost: int) -> None:
+        if lost:
+            self._pubsub.emit(trace.DROPPED, peer=peer, what=what, reason="queue_full", count=lost)
+
+    # ---- emptying
+
+    def writable(self, peer: Peer, ready: bool) -> None:
+        """Whether the line to the peer is free."""
+        state = self._pubsub.peers.get(peer)
+        if state is None:
+            return
+        state.queue.writable = ready
+        if ready and (state.queue.waiting or state.queue.has_control):
+            self._dirty[peer] = None
+
+    def forget(self, peer: Peer, state: PeerState) -> None:
+        """The peer is gone."""
+        self._dirty.pop(peer, None)
+        self.discard(peer, state, "peer_left")
+
+    def discard(self, peer: Peer, state: PeerState, reason: str) -> None:
+        """The messages that wait for the peer are lost, and whoever waits for room need not."""
+        lost = state.queue.discard_messages()
+        if lost:
+            self._pubsub.emit(trace.DROPPED, peer=peer, what="message", reason=reason, count=lost)
+        if state.queue.was_full:
+            state.queue.was_full = False
+            self._pubsub.effects.append(RoomAgain(peer))
+
+    def flush(self) -> None:
+        """Send what waits, to every peer whose line is free; what is left stays for next time."""
+        dirty, self._dirty = self._dirty, {}
+        for peer in dirty:
+            state = self._pubsub.peers.get(peer)
+            # One whose line is not free becomes dirty again when it is.
+            if state is not None and state.queue.writable:
+                self._send(peer, state.queue)
+
+    def _send(self, peer: Peer, queue: PeerQueue) -> None:
+        pubsub = self._pubsub
+        parameters = pubsub.parameters
+        packet = queue.take(
+            MOST_BYTES_PER_SEND, parameters.max_control_size, parameters.max_rpc_size
+        )
+        if packet:
+            pubsub.effects.append(Send(peer, packet))
+            if parameters.trace_packets:
+                pubsub.emit(trace.PACKET_SENT, peer=peer, size=len(packet))
+        if queue.waiting:
+            self._dirty[peer] = None
+        if queue.was_full and queue.half_empty():
+            queue.was_full = False
+            pubsub.effects.append(RoomAgain(peer))

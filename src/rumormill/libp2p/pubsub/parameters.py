@@ -1,0 +1,158 @@
+"""Parameters of pubsub that every router shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from rumormill.core.errors import ConfigError
+from rumormill.core.parameters import Parameters
+from rumormill.libp2p.pubsub.message_id import message_id_function
+from rumormill.libp2p.pubsub.subscriptions import (
+    SubscriptionFilter,
+    allow_all,
+    allow_list,
+    allow_pattern,
+)
+from rumormill.libp2p.wire.rpc import RpcLimits
+
+ENVELOPE = 1024
+"""Room for all of an RPC that is not data: author, sequence number, topic, signature, key."""
+
+
+class TopicRules(Parameters):
+    """What is special about one topic; what is not set here is as for the whole network.
+
+    >>> TopicRules(signing="StrictNoSign").signing
+    'StrictNoSign'
+    """
+
+    signing: Literal["StrictSign", "StrictNoSign"] | None = None
+    message_id: str | Callable[..., bytes] | None = None
+    max_message_size: int | None = Field(default=None, ge=1)
+
+    @field_validator("message_id")
+    @classmethod
+    def _known_profile(cls, choice: Any) -> Any:
+        if choice is not None:
+            message_id_function(choice)
+        return choice
+
+
+class PubsubParameters(Parameters):
+    """How pubsub behaves, whatever the router.
+
+    >>> PubsubParameters(signing="StrictSign").max_rpc_size
+    1048576
+    """
+
+    signing: Literal["StrictSign", "StrictNoSign"] = "StrictSign"
+    """The signature policy; topics may have their own in ``topic_rules``."""
+    message_id: str | Callable[..., bytes] | None = None
+    """A profile's name or a function; by default ``origin_bytes``, unsigned ``sha256``."""
+    topic_rules: Mapping[str, TopicRules] = Field(default_factory=dict)
+    """What is special about single topics."""
+    multi_topic: bool = False
+    """Allow publishing one message on several topics (the old ``topicIDs``)."""
+    deliver_own: bool = True
+    """Deliver our own messages to our own subscriptions."""
+    max_rpc_size: int = Field(default=1024 * 1024, ge=2 * ENVELOPE, le=64 * 1024 * 1024)
+    """Bytes of one RPC, read and written. go reads 1 MiB, js 4 MiB, rust 64 KiB by default."""
+    max_control_size: int = Field(default=16 * 1024, ge=1024)
+    """Bytes of control in one RPC that we write: what rust reads by default."""
+    seen_ttl: float = Field(default=120.0, gt=0)
+    """Seconds that a message's id is remembered."""
+    max_seen: int = Field(default=1_000_000, ge=1)
+    """Ids remembered at most; the oldest go first, counted."""
+    queue_messages: int = Field(default=4096, ge=1)
+    """Messages that may wait for one peer."""
+    queue_bytes: int = Field(default=4 * 1024 * 1024, ge=1)
+    """Bytes of messages that may wait for one peer."""
+    max_checks: int = Field(default=16384, ge=1)
+    """Messages that may be under check at once."""
+    max_checks_per_peer: int = Field(default=8192, ge=1)
+    """Messages of one peer that may be under check at once."""
+    hold_checks_per_peer: int = Field(default=512, ge=1)
+    """From so many on, the peer is held back by flow control instead of losing messages."""
+    max_check_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
+    """Bytes of messages that may be under check at once; of one peer half of it, and from a 32nd
+    on it is held back."""
+    max_copies: int = Field(default=8, ge=0)
+    """Differing copies of a message under check that are kept in case the first is forged."""
+    max_topics_per_peer: int = Field(default=5000, ge=1)
+    """Topics of one peer that we keep record of; a peer that insists on more is dropped."""
+    max_rejections: int = Field(default=100, ge=1)
+    """Rejected messages (forged, unfit, refused by a validator) that one peer may send at once, and
+    one more each second; with more it is dropped."""
+    allowed_topics: tuple[str, ...] | None = None
+    """Only these topics exist for us: others of our peers are not kept, and we join no other."""
+    allowed_topic_pattern: str | None = None
+    """The same as a regular expression that must match the whole topic."""
+    max_subscriptions_per_rpc: int = Field(default=5000, ge=1)
+    """Subscriptions that a peer may send in one RPC; with more it is dropped."""
+    max_messages_per_rpc: int = Field(default=5000, ge=1)
+    """Messages that a peer may send in one RPC; with more it is dropped."""
+    max_message_ids_per_rpc: int = Field(default=5000, ge=1)
+    """Ids in IHAVE and IWANT that a peer may send in one RPC; with more it is dropped."""
+    max_control_bytes_per_rpc: int = Field(default=256 * 1024, ge=1024)
+    """Bytes of control that a peer may send in one RPC; with more it is dropped."""
+    trace_packets: bool = False
+    """Trace every packet, not only what was in it: a row per RPC and peer."""
+
+    @field_validator("message_id")
+    @classmethod
+    def _known_profile(cls, choice: Any) -> Any:
+        if choice is not None:
+            message_id_function(choice)
+        return choice
+
+    @field_validator("topic_rules", mode="before")
+    @classmethod
+    def _named_rules(cls, given: Any) -> Any:
+        """Read the rules of each topic here, so that a wrong one is told with its topic."""
+        if not isinstance(given, Mapping):
+            return given
+        rules = {}
+        for topic, special in given.items():
+            try:
+                rules[topic] = TopicRules(**special) if isinstance(special, Mapping) else special
+            except ConfigError as error:
+                raise ConfigError(f"topic_rules.{topic}.{error.key}", error.problem) from None
+        return rules
+
+    @model_validator(mode="after")
+    def _consistent(self) -> PubsubParameters:
+        half = self.max_rpc_size // 2
+        if self.max_control_size > half:
+            raise ConfigError(
+                "max_control_size",
+                f"must not be above half of max_rpc_size ({self.max_control_size} > {half})",
+            )
+        return self
+
+    @property
+    def max_message_size(self) -> int:
+        """Bytes of data that one message may have."""
+        return self.max_rpc_size - ENVELOPE
+
+    @property
+    def rpc_limits(self) -> RpcLimits:
+        """What one RPC of a peer may contain."""
+        return RpcLimits(
+            messages=self.max_messages_per_rpc,
+            subscriptions=self.max_subscriptions_per_rpc,
+            control_bytes=self.max_control_bytes_per_rpc,
+            message_ids=self.max_message_ids_per_rpc,
+        )
+
+    def subscription_filter(self) -> SubscriptionFilter:
+        """The filter that ``allowed_topics`` and ``allowed_topic_pattern`` make together."""
+        if self.allowed_topics is None and self.allowed_topic_pattern is None:
+            return allow_all
+        by_name = allow_list(self.allowed_topics or ())
+        if self.allowed_topic_pattern is None:
+            return by_name
+        by_pattern = allow_pattern(self.allowed_topic_pattern)
+        return lambda topic: by_name(topic) or by_pattern(topic)

@@ -1,0 +1,35 @@
+"""What pubsub keeps about one connected peer."""
+
+from __future__ import annotations
+
+from rumormill.libp2p.pubsub.parameters import PubsubParameters
+from rumormill.libp2p.pubsub.queue import PeerQueue
+from rumormill.libp2p.stack.limits import Allowance
+from rumormill.libp2p.wire.frames import FrameReader
+
+REJECTIONS_RATE = 1.0
+"""Rejected messages a second that cost a peer nothing: even an honest one passes some on."""
+
+
+class PeerState:
+    """One peer: its line towards us, its queue, and what it has under check."""
+
+    __slots__ = (
+        "check_bytes", "checks", "held", "outbound", "protocol", "queue", "reader",
+        "refused_subscriptions", "rejections",
+    )  # fmt: skip
+
+    def __init__(self, protocol: str, outbound: bool, parameters: PubsubParameters) -> None:
+        self.protocol = protocol
+        self.outbound = outbound
+        self.queue = PeerQueue(parameters.queue_messages, parameters.queue_bytes)
+        self.reader = FrameReader(parameters.max_rpc_size)
+        self.checks = 0
+        """Messages of this peer under check."""
+        self.check_bytes = 0
+        """Their bytes."""
+        self.held = False
+        """Whether the peer is held back because of them."""
+        self.refused_subscriptions = 0
+        self.rejections = Allowance(REJECTIONS_RATE, parameters.max_rejections)
+        """How many rejected messages it may still send."""

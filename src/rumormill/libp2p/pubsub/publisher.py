@@ -1,0 +1,131 @@
+"""Publishing: from the application's data to frames in the queues, and the receipt for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rumormill.core import trace
+from rumormill.core.errors import LocalProtocolError, MessageTooLargeError
+from rumormill.core.machine import Peer, Publish, Published
+from rumormill.core.receipt import Receipt
+from rumormill.core.topic import check_topic
+from rumormill.libp2p.pubsub.intake import Intake
+from rumormill.libp2p.pubsub.message_id import LONGEST_MESSAGE_ID, usable
+from rumormill.libp2p.pubsub.rules import RuleBook
+from rumormill.libp2p.wire.message import WireMessage, build_message
+from rumormill.libp2p.wire.rpc import message_frame
+from rumormill.libp2p.wire.signing import SigningPolicy, signed_message
+
+if TYPE_CHECKING:
+    from rumormill.libp2p.pubsub.pubsub import Pubsub
+
+FIELD_HEAD = 6
+"""Bytes at most of tag and length before a message in its RPC."""
+
+
+MOST_TERMS = 1024
+"""Topics whose terms are kept; a publisher on more of them looks them up anew."""
+
+
+class Publisher:
+    """Makes our own messages and sees them off."""
+
+    def __init__(
+        self, pubsub: Pubsub, intake: Intake, rules: RuleBook, first_sequence: int | None
+    ) -> None:
+        self._pubsub = pubsub
+        self._intake = intake
+        self._rules = rules
+        self._next_sequence = first_sequence
+        self._terms: dict[tuple[str, ...], tuple[SigningPolicy, int]] = {}
+        """Of topics that we published on lately: how to sign, and the largest message."""
+
+    def publish(self, command: Publish, now: float) -> None:
+        """Publish; raises :class:`LocalProtocolError` for what no peer would take."""
+        topics, data = command.topics, command.data
+        if len(topics) > 1:
+            topics = tuple(dict.fromkeys(topics))
+        policy, largest = self._terms.get(topics) or self._agree(topics)
+        if len(data) > largest:
+            raise MessageTooLargeError(len(data), largest)
+        message = self._make(topics, data, policy, now)
+        pubsub = self._pubsub
+        if pubsub.knows(message.id):
+            raise LocalProtocolError(
+                f"a message with this id is known already on {topics[0]!r}: it would go nowhere"
+            )
+        self._intake.remember(message, now)
+        pubsub.router.accepted(message, now)
+        receipt = self._send(message, now)
+        pubsub.emit(
+            trace.PUBLISHED, topics[0], message.id,
+            size=len(data), peers=len(receipt.peers), dropped=len(receipt.dropped),
+        )  # fmt: skip
+        if pubsub.parameters.deliver_own:
+            self._intake.deliver(message, None, now)
+        pubsub.effects.append(Published(receipt))
+
+    def _agree(self, topics: tuple[str, ...]) -> tuple[SigningPolicy, int]:
+        """The terms that all the topics agree on; raises if there are none."""
+        if not topics:
+            raise LocalProtocolError("a message needs a topic")
+        if len(topics) > 1:
+            self._allow_several(topics)
+        rules = [self._rules.of(check_topic(topic)) for topic in topics]
+        policies = {each.signing for each in rules}
+        if len(policies) > 1:
+            raise LocalProtocolError("the topics have different signature policies")
+        if len(self._terms) >= MOST_TERMS:
+            self._terms.clear()
+        terms = policies.pop(), min(each.max_message_size for each in rules)
+        self._terms[topics] = terms
+        return terms
+
+    def _allow_several(self, topics: tuple[str, ...]) -> None:
+        parameters = self._pubsub.parameters
+        if not parameters.multi_topic:
+            raise LocalProtocolError("one message on several topics needs multi_topic=true")
+        most = parameters.rpc_limits.topics_per_message
+        if len(topics) > most:
+            raise LocalProtocolError(f"{len(topics)} topics for one message, {most} are allowed")
+
+    def _make(
+        self, topics: tuple[str, ...], data: bytes, policy: SigningPolicy, now: float
+    ) -> WireMessage:
+        if policy == "StrictSign":
+            # Nanoseconds at the first message, then one more each: never the same twice, even if
+            # the node was restarted in between.
+            sequence = int(now * 1e9) if self._next_sequence is None else self._next_sequence
+            self._next_sequence = sequence + 1
+            message = signed_message(self._pubsub.author, data, topics, sequence)
+        else:
+            message = build_message(data=data, topics=topics)
+        excess = len(message.raw) + FIELD_HEAD - self._pubsub.parameters.max_rpc_size
+        if excess > 0:  # long topics: peers would drop us for such an RPC
+            raise MessageTooLargeError(len(data), max(0, len(data) - excess))
+        message.id = self._rules.of(topics[0]).message_id(message)
+        if not usable(message.id):
+            raise LocalProtocolError(
+                f"the id function of {topics[0]!r} must return 1 to {LONGEST_MESSAGE_ID} bytes"
+            )
+        return message
+
+    def _send(self, message: WireMessage, now: float) -> Receipt:
+        pubsub = self._pubsub
+        reached: list[Peer] = []
+        queued: list[Peer] = []
+        dropped: dict[Peer, str] = {}
+        frame = message_frame(message)
+        targets = pubsub.router.targets(message.topics, True, now)
+        if len(message.topics) > 1:
+            targets = dict.fromkeys(targets)
+        for peer in targets:
+            queue = pubsub.peers[peer].queue
+            line_free = queue.writable and not queue.waiting
+            if not pubsub.outbox.message_frame(peer, message, frame):
+                dropped[peer] = "queue_full"
+            elif line_free:
+                reached.append(peer)
+            else:
+                queued.append(peer)
+        return Receipt(message.id, message.topics[0], tuple(reached), tuple(queued), dropped)

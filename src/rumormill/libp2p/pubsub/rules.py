@@ -1,0 +1,59 @@
+"""The rules of each topic: signature policy, id function, largest message."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rumormill.core.errors import ConfigError
+from rumormill.libp2p.pubsub.message_id import NEED_AUTHOR, MessageIdFunction, message_id_function
+from rumormill.libp2p.pubsub.parameters import PubsubParameters
+from rumormill.libp2p.wire.signing import SigningPolicy
+
+
+class Rules(NamedTuple):
+    """What holds for a topic once defaults and exceptions are put together."""
+
+    signing: SigningPolicy
+    message_id: MessageIdFunction
+    max_message_size: int
+
+
+class RuleBook:
+    """Finds the rules of a topic.
+
+    >>> RuleBook(PubsubParameters(signing="StrictNoSign")).of("weather").message_id.__name__
+    'sha256'
+    """
+
+    __slots__ = ("_default", "_special")
+
+    def __init__(self, parameters: PubsubParameters) -> None:
+        largest = parameters.max_message_size
+        self._default = _rules(parameters.signing, parameters.message_id, largest)
+        self._special = {
+            topic: _rules(
+                special.signing or parameters.signing,
+                special.message_id or parameters.message_id,
+                min(special.max_message_size or largest, largest),
+                f"topic_rules.{topic}.message_id",
+            )
+            for topic, special in parameters.topic_rules.items()
+        }
+
+    def of(self, topic: str) -> Rules:
+        """The rules of one topic."""
+        return self._special.get(topic, self._default) if self._special else self._default
+
+
+def _rules(
+    signing: SigningPolicy,
+    choice: str | MessageIdFunction | None,
+    largest: int,
+    key: str = "message_id",
+) -> Rules:
+    if choice is None:
+        choice = "origin_bytes" if signing == "StrictSign" else "sha256"
+    if signing == "StrictNoSign" and choice in NEED_AUTHOR:
+        # All messages would have one id, and only the first would get through.
+        raise ConfigError(key, f"{choice!r} needs an author, and StrictNoSign allows none")
+    return Rules(signing, message_id_function(choice), largest)

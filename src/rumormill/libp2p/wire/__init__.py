@@ -1,0 +1,1 @@
+"""What pubsub peers say to each other: frames, RPCs, messages, signatures."""

@@ -1,0 +1,1 @@
+"""Sockets: TCP connections and UDP datagrams for machines."""

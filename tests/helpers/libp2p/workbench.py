@@ -1,0 +1,276 @@
+"""One pubsub machine on the bench, with peers that say exactly what a test wants them to say."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from typing import Any, TypeVar
+
+from rumormill.core.machine import (
+    Check,
+    Checked,
+    Deliver,
+    Effect,
+    PeerJoined,
+    PeerLeft,
+    Publish,
+    Published,
+    Received,
+    Send,
+    Subscribe,
+    Unsubscribe,
+    Verdict,
+    Writable,
+)
+from rumormill.core.message import Message
+from rumormill.core.receipt import Receipt
+from rumormill.core.trace import TraceEvent
+from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter
+from rumormill.libp2p.gossipsub.router import MESHSUB_1_0
+from rumormill.libp2p.pubsub.floodsub import FLOODSUB, FloodsubRouter
+from rumormill.libp2p.pubsub.parameters import PubsubParameters
+from rumormill.libp2p.pubsub.pubsub import Pubsub
+from rumormill.libp2p.pubsub.router import Router
+from rumormill.libp2p.stack.keys import PrivateKey
+from rumormill.libp2p.wire.frames import FrameReader, length_prefixed
+from rumormill.libp2p.wire.message import WireMessage
+from rumormill.libp2p.wire.rpc import (
+    Control,
+    Graft,
+    IHave,
+    IWant,
+    Prune,
+    Rpc,
+    Subscription,
+    decode_rpc,
+    encode_rpc,
+)
+from rumormill.libp2p.wire.signing import signed_message, verify
+
+EffectType = TypeVar("EffectType")
+
+
+def identity(name: str) -> PrivateKey:
+    """A key of its own for every name."""
+    return PrivateKey.from_seed(hashlib.sha256(name.encode()).digest())
+
+
+class Workbench:
+    """Drives one machine by hand, in virtual time; answers checks at once unless told not to."""
+
+    def __init__(
+        self,
+        router: Router | None = None,
+        *,
+        seed: int = 1,
+        key: PrivateKey | None = None,
+        answer_checks: bool = True,
+        first_sequence: int | None = 1,
+        **parameters: Any,
+    ) -> None:
+        self.key = key or identity("the node on the bench")
+        self.router = router or GossipsubRouter()
+        self.now = 0.0
+        self.answer_checks = answer_checks
+        self.verdicts: dict[bytes, str] = {}
+        self.open_checks: list[Check] = []
+        self.effects: list[Effect] = []
+        self.sent: dict[str, list[Rpc]] = {}
+        self.pubsub = Pubsub(
+            node=self.key.peer,
+            author=self.key,
+            router=self.router,
+            random=random.Random(seed),
+            parameters=PubsubParameters(**parameters),
+            network="bench",
+            first_sequence=first_sequence,
+        )
+
+    # ---- driving
+
+    def feed(self, input: Any) -> list[Effect]:
+        """Give an input, carry the effects out, then let everything that waits be sent."""
+        effects = self._carry_out(self.pubsub.handle(input, self.now))
+        return effects + self.flush()
+
+    def flush(self) -> list[Effect]:
+        """Wake the machine as long as it wants it at once."""
+        effects: list[Effect] = []
+        for _ in range(1000):
+            due = self.pubsub.next_wake()
+            if due is None or due > self.now:
+                return effects
+            effects += self._carry_out(self.pubsub.wake(self.now))
+        raise AssertionError("the machine wants to be woken for ever without time passing")
+
+    def run_until(self, time: float) -> None:
+        """Let time pass, with a stop at every wake-up."""
+        while (due := self.pubsub.next_wake()) is not None and due <= time:
+            self.now = max(self.now, due)
+            self.flush()
+        self.now = time
+
+    def heartbeat(self) -> None:
+        """Let one heartbeat pass."""
+        due = self.router.next_wake()
+        assert due is not None
+        self.run_until(due)
+
+    def _carry_out(self, effects: list[Effect]) -> list[Effect]:
+        self.effects += effects
+        followers: list[Effect] = []
+        for effect in effects:
+            if isinstance(effect, Send):
+                reader = FrameReader(largest=1 << 24)
+                for frame in reader.feed(effect.packet):
+                    self.sent.setdefault(effect.peer, []).append(decode_rpc(frame))
+                assert reader.pending == 0, "a packet holds whole frames only"
+            elif isinstance(effect, Check):
+                if self.answer_checks:
+                    followers += self.answer(effect)
+                else:
+                    self.open_checks.append(effect)
+        return effects + followers
+
+    def answer(self, check: Check, verdict: str | None = None) -> list[Effect]:
+        """Answer a check: by the signature, unless the test says otherwise."""
+        if verdict is None:
+            message: WireMessage = check.subject
+            genuine = message.signature is None or verify(message)
+            verdict = self.verdicts.get(message.data, Verdict.ACCEPT) if genuine else Verdict.FORGED
+        return self._carry_out(self.pubsub.handle(Checked(check.token, verdict), self.now))
+
+    # ---- the application
+
+    def subscribe(self, *topics: str) -> None:
+        for topic in topics:
+            self.feed(Subscribe(topic))
+
+    def unsubscribe(self, topic: str) -> None:
+        self.feed(Unsubscribe(topic))
+
+    def publish(self, topic: str | tuple[str, ...], data: bytes = b"data") -> Receipt:
+        topics = (topic,) if isinstance(topic, str) else topic
+        effects = self.feed(Publish(topics, data))
+        (published,) = [effect for effect in effects if isinstance(effect, Published)]
+        return published.receipt
+
+    # ---- peers
+
+    def join(self, peer: str, *topics: str, protocol: str = MESHSUB_1_0) -> str:
+        """A peer connects and says which topics it listens to."""
+        self.feed(PeerJoined(peer, protocol))
+        if topics:
+            self.say(peer, Rpc(subscriptions=tuple(Subscription(True, each) for each in topics)))
+        return peer
+
+    def join_many(self, count: int, *topics: str, protocol: str = MESHSUB_1_0) -> list[str]:
+        return [self.join(f"peer{index}", *topics, protocol=protocol) for index in range(count)]
+
+    def leave(self, peer: str) -> None:
+        self.feed(PeerLeft(peer))
+
+    def say(self, peer: str, rpc: Rpc) -> list[Effect]:
+        """A peer sends an RPC."""
+        return self.say_bytes(peer, length_prefixed(encode_rpc(rpc)))
+
+    def say_bytes(self, peer: str, data: bytes) -> list[Effect]:
+        return self.feed(Received(peer, data))
+
+    def send_message(self, peer: str, message: WireMessage) -> list[Effect]:
+        return self.say(peer, Rpc(messages=(message,)))
+
+    def graft(self, peer: str, topic: str) -> list[Effect]:
+        return self.say(peer, Rpc(control=Control(graft=(Graft(topic),))))
+
+    def prune(self, peer: str, topic: str, backoff: int | None = None) -> list[Effect]:
+        return self.say(peer, Rpc(control=Control(prune=(Prune(topic, backoff),))))
+
+    def ihave(self, peer: str, topic: str, *ids: bytes) -> list[Effect]:
+        return self.say(peer, Rpc(control=Control(ihave=(IHave(topic, ids),))))
+
+    def iwant(self, peer: str, *ids: bytes) -> list[Effect]:
+        return self.say(peer, Rpc(control=Control(iwant=(IWant(ids),))))
+
+    def writable(self, peer: str, ready: bool) -> None:
+        self.feed(Writable(peer, ready))
+
+    # ---- looking
+
+    def of(self, kind: type[EffectType]) -> list[EffectType]:
+        """All effects of one type so far."""
+        return [effect for effect in self.effects if isinstance(effect, kind)]
+
+    def delivered(self) -> list[Message]:
+        return [effect.message for effect in self.of(Deliver)]
+
+    def events(self, kind: str, **match: Any) -> list[TraceEvent]:
+        """Trace events of a kind, with these columns or fields."""
+        return [
+            event
+            for event in self.of(TraceEvent)
+            if event.event == kind
+            and all(column(event, key) == value for key, value in match.items())
+        ]
+
+    def took(self, peer: str) -> list[Rpc]:
+        """What was sent to the peer since this was last asked."""
+        return self.sent.pop(peer, [])
+
+    def took_items(self, peer: str) -> list[tuple[Any, ...]]:
+        """The same, cut into single statements: see :func:`items`."""
+        return [item for rpc in self.took(peer) for item in items(rpc)]
+
+    def forget(self) -> None:
+        """Forget what was sent and what happened so far."""
+        self.sent.clear()
+        self.effects.clear()
+
+
+def column(event: TraceEvent, key: str) -> Any:
+    """A column or a field of an event; a tuple's own methods (count, index) are neither."""
+    return getattr(event, key) if key in event._fields else event.fields.get(key)
+
+
+def items(rpc: Rpc) -> list[tuple[Any, ...]]:
+    """An RPC as single statements, so that it does not matter how they were packed together."""
+    found: list[tuple[Any, ...]] = [
+        ("subscribe" if each.subscribe else "unsubscribe", each.topic) for each in rpc.subscriptions
+    ]
+    found += [("message", message.raw) for message in rpc.messages]
+    control = rpc.control or Control()
+    found += [("graft", each.topic) for each in control.graft]
+    found += [("prune", each.topic) for each in control.prune]
+    found += [("iwant", frozenset(each.message_ids)) for each in control.iwant]
+    found += [("ihave", each.topic, frozenset(each.message_ids)) for each in control.ihave]
+    return found
+
+
+def signed(author: str, topic: str | tuple[str, ...], data: bytes, sequence: int) -> WireMessage:
+    """A message by another author."""
+    topics = (topic,) if isinstance(topic, str) else topic
+    return signed_message(identity(author), data, topics, sequence)
+
+
+def origin_id(message: WireMessage) -> bytes:
+    """The message's id in the default profile."""
+    return (message.sender_id or b"") + (message.sequence or b"")
+
+
+def gossipsub(seed: int = 1, **parameters: Any) -> Workbench:
+    """A bench with a gossipsub router; gossipsub's own parameters are told from pubsub's."""
+    own = {key: parameters.pop(key) for key in list(parameters) if key in _GOSSIPSUB_KEYS}
+    return Workbench(GossipsubRouter(GossipsubParameters(**own)), seed=seed, **parameters)
+
+
+def floodsub(**parameters: Any) -> Workbench:
+    """A bench with a floodsub router."""
+    return Workbench(FloodsubRouter(), **parameters)
+
+
+_GOSSIPSUB_KEYS = set(GossipsubParameters.model_fields)
+
+__all__ = [
+    "FLOODSUB", "MESHSUB_1_0", "Workbench", "floodsub", "gossipsub", "identity", "items",
+    "origin_id", "signed",
+]  # fmt: skip

@@ -1,0 +1,335 @@
+"""How many connections there may be: the table alone, and a host that is flooded."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from rumormill.core import trace
+from rumormill.core.errors import ConfigError, LocalProtocolError
+from rumormill.core.machine import PeerLeft
+from rumormill.core.transport import (
+    BytesReceived,
+    CloseTransport,
+    Dial,
+    TransportOpened,
+    WriteBytes,
+)
+from rumormill.libp2p.host.dialer import Target
+from rumormill.libp2p.host.host import Host
+from rumormill.libp2p.host.parameters import HostParameters
+from rumormill.libp2p.host.table import ConnectionTable, Link
+from rumormill.libp2p.stack.connection import Connection
+from rumormill.libp2p.stack.multiaddr import Multiaddr
+from tests.helpers.libp2p.host_net import FakePubsub, HostNet, key
+
+BOB = key("bob").peer
+
+
+def link(number: int, host: str = "192.0.2.1", outbound: bool = False) -> Link:
+    address = Multiaddr("ip6" if ":" in host else "ip4", host, 4001)
+    target = Target(str(address), None) if outbound else None
+    return Link(number, address, cast(Connection, None), target)
+
+
+def refusal(table: ConnectionTable, host: str, outbound: bool = False) -> str | None:
+    family = "ip6" if ":" in host else "ip4"
+    return table.refusal(Multiaddr(family, host, 4001), outbound=outbound)
+
+
+def table(**parameters: Any) -> ConnectionTable:
+    return ConnectionTable(HostParameters(**parameters))
+
+
+def test_the_total_holds_for_all_connections() -> None:
+    connections = table(max_connections=2, max_connections_per_peer=1)
+    connections.add(link(1, "192.0.2.1"))
+    connections.add(link(2, "192.0.2.2", outbound=True))
+    for outbound in (False, True):
+        assert refusal(connections, "192.0.2.3", outbound) == "too_many_connections"
+
+
+def test_the_limit_by_address_holds_for_what_others_open() -> None:
+    connections = table(max_connections_per_address=2)
+    for number in range(5):
+        connections.add(link(number, outbound=True))
+    for number in (5, 6):
+        assert refusal(connections, "192.0.2.1") is None
+        connections.add(link(number))
+    assert refusal(connections, "192.0.2.1") == "too_many_from_address"
+    assert refusal(connections, "192.0.2.1", outbound=True) is None
+    assert refusal(connections, "192.0.2.2") is None
+
+
+def test_of_ipv6_the_network_counts() -> None:
+    connections = table(max_connections_per_address=1)
+    connections.add(link(1, "2001:db8:0:1::1"))
+    assert refusal(connections, "2001:db8:0:1::ffff") == "too_many_from_address"
+    assert refusal(connections, "2001:db8:0:2::1") is None
+
+
+def test_ipv4_inside_of_ipv6_is_the_same_address() -> None:
+    connections = table(max_connections_per_address=1)
+    connections.add(link(1, "192.0.2.1"))
+    assert refusal(connections, "::ffff:192.0.2.1") == "too_many_from_address"
+
+
+def test_loopback_counts_unless_told_not_to() -> None:
+    for limit_loopback, expected in ((True, "too_many_from_address"), (False, None)):
+        connections = table(max_connections_per_address=1, limit_loopback=limit_loopback)
+        connections.add(link(1, "127.0.0.1"))
+        assert refusal(connections, "127.0.0.1") == expected
+        assert refusal(connections, "::1") == expected
+
+
+def test_unfinished_handshakes_are_limited_until_they_finish() -> None:
+    connections = table(max_half_open=1)
+    first = link(1)
+    connections.add(first)
+    assert refusal(connections, "192.0.2.9") == "too_many_half_open"
+    assert refusal(connections, "192.0.2.9", outbound=True) is None
+    assert connections.establish(first, "bob")
+    assert refusal(connections, "192.0.2.9") is None
+
+
+def test_connections_of_a_peer_are_limited_and_the_oldest_is_first() -> None:
+    connections = table(max_connections_per_peer=2)
+    links = [link(number) for number in range(3)]
+    for each in links:
+        connections.add(each)
+    assert [connections.establish(each, "bob") for each in links] == [True, True, False]
+    assert connections.of("bob") == links[:2] and connections.peers() == ("bob",)
+    connections.remove(links[0])
+    assert connections.of("bob") == [links[1]]
+    for each in links[1:]:
+        connections.remove(each)
+    assert not connections.connected("bob")
+
+
+def test_an_empty_table_holds_nothing() -> None:
+    connections = table()
+    links = [link(number, f"192.0.2.{number}", outbound=number % 3 == 0) for number in range(60)]
+    for each in links:
+        connections.add(each)
+        if each.id % 2:
+            connections.establish(each, f"peer {each.id}")
+    for each in links:
+        connections.remove(each)
+    assert not (connections.links or connections._by_peer or connections._inbound)
+    assert connections._half_open == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("max_connections", 0),
+        ("max_connections_per_address", -1),
+        ("max_half_open", "many"),
+        ("dial_timeout", 0),
+        ("redial_longest_delay", float("inf")),
+        ("redial_jitter", 1.5),
+        ("stall_timeout", float("nan")),
+        ("send_high_water", 0),
+        ("stream_attempts", 0),
+        ("service_timeout", -1),
+        ("no_such_key", 1),
+    ],
+)
+def test_a_wrong_parameter_is_named(key: str, value: Any) -> None:
+    with pytest.raises(ConfigError) as caught:
+        HostParameters(**{key: value})
+    assert caught.value.key == key
+
+
+def test_parameters_that_contradict_each_other_are_named() -> None:
+    with pytest.raises(ConfigError, match="redial_first_delay: must not be above"):
+        HostParameters(redial_first_delay=61.0)
+    with pytest.raises(ConfigError, match="max_connections_per_peer"):
+        HostParameters(max_connections=1)
+
+
+# ---- a host under the limits
+
+
+def refused(effects: list[Any]) -> str | None:
+    """Why the host closed the transport that was just opened."""
+    closed = [effect for effect in effects if isinstance(effect, CloseTransport)]
+    events = [effect for effect in effects if getattr(effect, "event", "") == "connection_refused"]
+    assert [each.reason for each in closed] == [event.fields["reason"] for event in events]
+    return closed[0].reason if closed else None
+
+
+def test_a_flood_of_connections_is_refused_and_traced() -> None:
+    host = HostNet().host("alice")
+    reasons = [
+        refused(host.handle(TransportOpened(number, f"/ip4/192.0.2.{number}/tcp/1"), 0.0))
+        for number in range(100)
+    ]
+    assert reasons == [None] * 64 + ["too_many_half_open"] * 36
+
+
+def test_half_open_connections_make_room_after_the_handshake_time_out() -> None:
+    net = HostNet()
+    host = net.host("alice", max_half_open=2)
+    for number in range(3):
+        net.feed(host, TransportOpened(number, f"/ip4/192.0.2.{number}/tcp/1"))
+    net.run(11.0)
+    failed = net.traces(host, trace.CONNECTION_FAILED)
+    assert [event.fields["reason"] for event in failed] == ["handshake_timeout"] * 2
+    assert refused(net.feed(host, TransportOpened(9, "/ip4/192.0.2.9/tcp/1"))) is None
+
+
+def test_the_number_of_an_open_connection_cannot_be_used_again() -> None:
+    host = HostNet().host("alice")
+    host.handle(TransportOpened(1, "/ip4/192.0.2.1/tcp/1"), 0.0)
+    with pytest.raises(LocalProtocolError, match="connection 1 already"):
+        host.handle(TransportOpened(1, "/ip4/192.0.2.2/tcp/1"), 0.0)
+
+
+def test_a_handshake_that_is_nonsense_fails_with_a_reason() -> None:
+    net = HostNet()
+    host = net.host("alice")
+    net.feed(host, TransportOpened(1, "/ip4/192.0.2.1/tcp/1"))
+    effects = net.feed(host, BytesReceived(1, b"GET / HTTP/1.1\r\n" * 10))
+    [failed] = net.traces(host, trace.CONNECTION_FAILED)
+    assert failed.fields["address"] == "/ip4/192.0.2.1/tcp/1" and failed.fields["reason"]
+    assert any(isinstance(effect, CloseTransport) for effect in effects)
+    assert net.feed(host, BytesReceived(1, b"more")) == [], "what comes late is ignored"
+
+
+def test_a_dialed_connection_over_the_total_ends_the_dial_with_a_sentence() -> None:
+    net = HostNet()
+    host = net.host("alice", max_connections=1, max_connections_per_peer=1)
+    bob, carol = net.host("bob"), net.host("carol")
+    net.connect(host, bob)
+    net.connect(host, carol)
+    assert net.dials(host)[1].problem.endswith("too many connections")
+    assert host.peers() == (BOB,)
+
+
+def test_a_third_connection_of_a_peer_is_refused_and_the_dial_succeeds() -> None:
+    net = HostNet()
+    pubsub = FakePubsub()
+    host, bob = net.host("alice", pubsub), net.host("bob")
+    for name in ("a", "b", "c"):
+        net.seat(bob).address = f"/dns4/{name}.example/tcp/1"
+        net.feed(host, Dial(net.seat(bob).address))
+        net.run()
+    assert [each.peer for each in net.dials(host)] == [BOB] * 3
+    assert len(net.transports(host)) == 2
+    reasons = [event.fields["reason"] for event in net.traces(host, trace.CONNECTION_REFUSED)]
+    reasons += [event.fields["reason"] for event in net.traces(bob, trace.CONNECTION_REFUSED)]
+    assert "too_many_of_peer" in reasons
+    assert not any(isinstance(each, PeerLeft) for each in pubsub.inputs)
+
+
+def test_two_hosts_that_dial_each_other_at_once_end_up_as_one_peer_each() -> None:
+    net = HostNet()
+    alice_pubsub, bob_pubsub = FakePubsub(), FakePubsub()
+    alice, bob = net.host("alice", alice_pubsub), net.host("bob", bob_pubsub)
+    net.feed(alice, Dial(net.seat(bob).address))
+    net.feed(bob, Dial(net.seat(alice).address))
+    net.run()
+    assert alice.peers() == (BOB,) and len(net.transports(alice)) == 2
+    for pubsub in (alice_pubsub, bob_pubsub):
+        assert sum(type(each).__name__ == "PeerJoined" for each in pubsub.inputs) == 1
+        assert not any(isinstance(each, PeerLeft) for each in pubsub.inputs)
+
+
+def test_nonsense_on_an_established_connection_costs_the_peer_its_connection() -> None:
+    net = HostNet()
+    host, bob = net.host("alice"), net.raw("bob")
+    net.connect(host, bob)
+    [transport] = net.transports(host)
+    net.feed(host, BytesReceived(transport, bytes(100)))
+    [fault] = net.traces(host, trace.PROTOCOL_ERROR)
+    assert fault.peer == BOB and fault.fields["reason"] == "decryption_failed"
+    [closed] = net.traces(host, trace.CONNECTION_CLOSED)
+    assert closed.fields["reason"] == "decryption_failed" and host.peers() == ()
+
+
+def test_a_dead_line_is_noticed_and_nobody_is_blamed() -> None:
+    net = HostNet()
+    host, bob = net.host("alice"), net.host("bob")
+    net.connect(host, bob)
+    net.seat(bob).deaf = True
+    net.run(120.0)
+    assert host.peers() == () and net.traces(host, trace.PROTOCOL_ERROR) == []
+    [closed] = net.traces(host, trace.CONNECTION_CLOSED)
+    assert closed.fields["reason"] == "keepalive_timeout"
+
+
+def test_a_transport_that_comes_after_its_dial_was_given_up_is_closed() -> None:
+    net = HostNet()
+    host = net.host("alice", dial_timeout=5.0)
+    net.feed(host, Dial("/ip4/192.0.2.1/tcp/1"))
+    host.wake(5.0)
+    assert host.handle(TransportOpened(1, "/ip4/192.0.2.1/tcp/1", 1), 6.0) == [
+        CloseTransport(1, "not_wanted")
+    ]
+
+
+# ---- memory
+
+
+def tables(host: Host) -> list[int]:
+    """The size of every table of a host."""
+    table, keeper, dialer = host._table, host._keeper, host._dialer
+    return [
+        len(table.links), len(table._by_peer), len(table._inbound), table._half_open,
+        len(keeper._timers), len(host._streams), len(host._streams._timers),
+        len(host._services), len(host._services._timers),
+        len(dialer), len(dialer._dials), len(dialer._timers),
+        len(host._turn.effects), len(host._turn.dirty),
+    ]  # fmt: skip
+
+
+def test_a_thousand_peers_come_and_go_and_leave_nothing_behind() -> None:
+    net = HostNet()
+    host = net.host("alice")
+    for batch in range(20):
+        peers = [net.host(f"peer {batch} {number}", listen=False) for number in range(50)]
+        for number, peer in enumerate(peers):
+            dialing = (host, peer) if number % 2 else (peer, host)
+            net.feed(dialing[0], Dial(net.seat(dialing[1]).address))
+        net.run(0.5)
+        assert len(host.peers()) == 50
+        for transport in net.transports(host):
+            net.cut(host, transport)
+        net.run(0.5)
+        del net.seats[1:]
+    assert tables(host) == [0] * len(tables(host))
+    heaps = (host._keeper._timers, host._streams._timers, host._services._timers)
+    assert all(len(timers._heap) <= 40 for timers in heaps)
+    # A timer that was cancelled wakes the host once more at most.
+    due = host.next_wake()
+    assert due is None or host.wake(due) == []
+    assert host.next_wake() is None
+
+
+def test_a_connection_that_is_lost_takes_its_unfinished_streams_along() -> None:
+    net = HostNet()
+    host, bob = net.host("alice", FakePubsub("/none/1")), net.raw("bob", "/ipfs/id/1.0.0")
+    net.connect(host, bob)  # Bob never answers when he is asked who he is
+    bob.connection.open_stream(("/ipfs/ping/1.0.0",), net.now)
+    net.flush(bob)
+    net.run(0.1)
+    assert len(host._services) == 1
+    net.cut(host, net.transports(host)[0])
+    net.run(0.1)
+    assert tables(host) == [0] * len(tables(host))
+    net.run(100.0)
+
+
+def test_every_write_of_a_turn_is_the_only_one_for_its_connection() -> None:
+    net = HostNet()
+    hosts = [net.host(f"node {number}") for number in range(6)]
+    for number, one in enumerate(hosts):
+        for two in hosts[number + 1 :]:
+            net.feed(one, Dial(net.seat(two).address))
+    net.run(5.0)
+    for seat in net.seats:
+        for turn in seat.turns:
+            written = [effect.connection for effect in turn if isinstance(effect, WriteBytes)]
+            assert len(written) == len(set(written))

@@ -1,0 +1,372 @@
+"""What waits for one peer: control before messages, nothing twice, nothing out of order."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from rumormill.core.protobuf import fields
+from rumormill.libp2p.pubsub import queue as queue_module
+from rumormill.libp2p.pubsub.queue import ID_COST, MOST_WAITING_PRUNES, PeerQueue
+from rumormill.libp2p.wire.frames import FrameReader, length_prefixed
+from rumormill.libp2p.wire.message import build_message
+from rumormill.libp2p.wire.rpc import Control, Prune, Rpc, RpcLimits, decode_rpc, message_frame
+
+MAX_CONTROL, MAX_RPC, ENOUGH = 1024, 4096, 1 << 20
+
+
+def message(data: bytes) -> bytes:
+    """The frame of a message."""
+    return message_frame(build_message(data=data, topics=("t",)))
+
+
+def frames_of(packet: bytes) -> list[bytes]:
+    reader = FrameReader(largest=ENOUGH)
+    frames = reader.feed(packet)
+    assert reader.pending == 0, "a packet holds whole frames only"
+    return frames
+
+
+def taken(queue: PeerQueue, most_bytes: int = ENOUGH) -> list[Rpc]:
+    frames = frames_of(queue.take(most_bytes, MAX_CONTROL, MAX_RPC))
+    return [decode_rpc(frame, RpcLimits()) for frame in frames]
+
+
+def data_of(rpcs: list[Rpc]) -> list[bytes]:
+    return [each.data for rpc in rpcs for each in rpc.messages]
+
+
+def control_of(rpcs: list[Rpc]) -> list[Control]:
+    return [rpc.control for rpc in rpcs if rpc.control is not None]
+
+
+def empty(most_messages: int = 100, most_bytes: int = ENOUGH) -> PeerQueue:
+    return PeerQueue(most_messages, most_bytes)
+
+
+# ---- messages
+
+
+def test_messages_leave_in_the_order_in_which_they_came() -> None:
+    queue = empty()
+    for number in range(5):
+        assert queue.add_message(message(b"%d" % number))
+    assert data_of(taken(queue)) == [b"0", b"1", b"2", b"3", b"4"]
+    assert queue.take(ENOUGH, MAX_CONTROL, MAX_RPC) == b""
+
+
+def test_a_full_queue_refuses_and_remembers_that_it_did() -> None:
+    queue = empty(most_messages=2)
+    assert [queue.add_message(message(b"x")) for _ in range(3)] == [True, True, False]
+    assert queue.full()
+    assert queue.was_full
+    assert queue.waiting == 2
+
+
+def test_a_queue_is_bounded_in_bytes_too() -> None:
+    frame = message(bytes(100))
+    queue = empty(most_bytes=2 * len(frame))
+    assert [queue.add_message(frame) for _ in range(3)] == [True, True, False]
+
+
+def test_one_message_always_fits_however_large() -> None:
+    queue = empty(most_bytes=10)
+    assert queue.add_message(message(bytes(1000)))
+    assert not queue.add_message(message(b""))
+
+
+def test_room_is_told_of_the_size_that_is_asked_for() -> None:
+    frame = message(bytes(100))
+    queue = empty(most_bytes=3 * len(frame))
+    queue.add_message(frame)
+    assert not queue.full(2 * len(frame))
+    assert queue.full(2 * len(frame) + 1)
+
+
+def test_what_was_taken_makes_room_again() -> None:
+    queue = empty(most_messages=4)
+    for _ in range(4):
+        queue.add_message(message(b"x"))
+    assert not queue.half_empty()
+    queue.take(len(message(b"x")) * 2, MAX_CONTROL, MAX_RPC)
+    assert queue.half_empty()
+    assert queue.add_message(message(b"y"))
+
+
+def test_a_turn_takes_no_more_than_it_should_but_at_least_one_message() -> None:
+    queue = empty()
+    size = len(message(bytes(100)))
+    for _ in range(6):
+        queue.add_message(message(bytes(100)))
+    assert len(taken(queue, most_bytes=3 * size)) == 3
+    assert len(taken(queue, most_bytes=1)) == 1
+    assert queue.waiting == 2
+
+
+# ---- control
+
+
+def test_control_overtakes_messages() -> None:
+    queue = empty()
+    queue.add_message(message(bytes(4080)))
+    queue.add_message(message(b"second"))
+    queue.announce("t", True)
+    queue.graft("t")
+    first, *rest = taken(queue)
+    assert first.subscriptions
+    assert first.control is not None
+    assert not first.messages, "it would not have fitted"
+    assert data_of(rest) == [bytes(4080), b"second"]
+
+
+def test_control_rides_on_the_first_message_if_both_fit_into_one_rpc() -> None:
+    queue = empty()
+    queue.add_message(message(b"rain"))
+    queue.graft("t")
+    queue.iwant([b"id"])
+    (rpc,) = taken(queue)
+    assert data_of([rpc]) == [b"rain"]
+    assert rpc.control is not None
+    assert rpc.control.graft
+    assert rpc.control.iwant
+
+
+def test_subscriptions_and_control_share_an_rpc() -> None:
+    queue = empty()
+    for topic in ("a", "b"):
+        queue.announce(topic, True)
+        queue.graft(topic)
+    (rpc,) = taken(queue)
+    assert [each.topic for each in rpc.subscriptions] == ["a", "b"]
+    assert rpc.control is not None
+    assert [each.topic for each in rpc.control.graft] == ["a", "b"]
+
+
+def test_a_graft_that_a_prune_overtook_is_never_sent() -> None:
+    queue = empty()
+    queue.graft("t")
+    queue.prune(Prune("t"))
+    (control,) = control_of(taken(queue))
+    assert (control.graft, control.prune) == ((), (Prune("t"),))
+
+
+def test_a_prune_that_a_graft_overtook_is_never_sent() -> None:
+    queue = empty()
+    queue.prune(Prune("t"))
+    queue.graft("t")
+    (control,) = control_of(taken(queue))
+    assert control.prune == ()
+    assert [each.topic for each in control.graft] == ["t"]
+
+
+def test_of_announcements_that_wait_the_last_word_counts() -> None:
+    queue = empty()
+    queue.announce("t", True)
+    queue.announce("t", False)
+    (rpc,) = taken(queue)
+    assert [(each.topic, each.subscribe) for each in rpc.subscriptions] == [("t", False)]
+
+
+def test_the_same_id_is_told_and_asked_for_once() -> None:
+    queue = empty()
+    for _ in range(2):
+        queue.ihave("t", [b"a", b"b"])
+        queue.iwant([b"a", b"b"])
+    (control,) = control_of(taken(queue))
+    assert [each.message_ids for each in control.ihave] == [(b"a", b"b")]
+    assert [each.message_ids for each in control.iwant] == [(b"a", b"b")]
+
+
+def test_to_tell_of_nothing_is_to_say_nothing() -> None:
+    queue = empty()
+    assert queue.ihave("t", []) == 0
+    assert queue.iwant([]) == 0
+    assert not queue.has_control
+    assert taken(queue) == []
+
+
+def test_a_long_list_of_ids_is_cut_into_rpcs_within_the_limit() -> None:
+    queue = empty()
+    ids = [number.to_bytes(20, "big") for number in range(1000)]
+    queue.ihave("t", ids)
+    packet = queue.take(ENOUGH, MAX_CONTROL, MAX_RPC)
+    frames = frames_of(packet)
+    assert max(map(len, frames)) <= MAX_CONTROL + 4
+    controls = control_of([decode_rpc(frame) for frame in frames])
+    told = [each for control in controls for part in control.ihave for each in part.message_ids]
+    assert told == ids
+
+
+def test_many_subscriptions_are_cut_into_rpcs_within_the_limit() -> None:
+    queue = empty()
+    topics = [f"topic-{number}" for number in range(1000)]
+    for topic in topics:
+        queue.announce(topic, True)
+    frames = frames_of(queue.take(ENOUGH, MAX_CONTROL, MAX_RPC))
+    assert max(map(len, frames)) <= MAX_CONTROL
+    told = [each.topic for frame in frames for each in decode_rpc(frame).subscriptions]
+    assert told == topics
+
+
+def test_the_longest_topics_and_ids_still_fit_the_smallest_rpc() -> None:
+    queue = empty()
+    topic = "t" * 1024
+    queue.announce(topic, True)
+    queue.graft(topic)
+    queue.ihave(topic, [bytes(500), b"x" * 500])
+    frames = frames_of(queue.take(ENOUGH, 1024, 2048))
+    assert max(map(len, frames)) <= 2048
+
+
+# ---- bounds
+
+
+def test_ids_that_wait_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue_module, "MOST_WAITING_ID_BYTES", 10 * (ID_COST + 8))
+    queue = empty()
+    ids = [number.to_bytes(8, "big") for number in range(20)]
+    assert queue.iwant(ids[:8]) == 0
+    assert queue.ihave("t", ids[8:14]) == 4
+    assert queue.iwant(ids[:8]) == 0, "these wait already"
+    assert queue.iwant(ids[14:]) == 6
+    taken(queue)
+    assert queue.ihave("t", ids[:10]) == 0, "there is room again"
+
+
+def test_one_giant_id_costs_as_much_as_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue_module, "MOST_WAITING_ID_BYTES", 10_000)
+    queue = empty()
+    assert queue.iwant([bytes(9000)]) == 0
+    assert queue.iwant([b"x" * 9000]) == 1
+
+
+def test_prunes_that_wait_are_bounded() -> None:
+    queue = empty()
+    answers = [queue.prune(Prune(f"{number}")) for number in range(MOST_WAITING_PRUNES + 2)]
+    assert answers == [True] * MOST_WAITING_PRUNES + [False] * 2
+    assert queue.prune(Prune("0")), "said again, it takes no more room"
+
+
+# ---- any order of calls
+
+
+class QueueAgainstModel(RuleBasedStateMachine):
+    """The model: what the peer should know in the end, and the messages in order."""
+
+    topics = st.sampled_from(["a", "b", "t" * 300])
+    ids = st.lists(st.sampled_from([b"%d" % n * 30 for n in range(40)]), max_size=30)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.queue = PeerQueue(most_messages=6, most_bytes=2000)
+        self.messages: list[bytes] = []
+        self.subscriptions: dict[str, bool] = {}
+        self.mesh: dict[str, str] = {}
+        self.ihave: dict[str, set[bytes]] = {}
+        self.iwant: set[bytes] = set()
+
+    @rule(data=st.binary(max_size=600))
+    def add_message(self, data: bytes) -> None:
+        frame = message(data)
+        waiting = [message(each) for each in self.messages]
+        has_room = len(waiting) < 6 and (not waiting or sum(map(len, waiting)) + len(frame) <= 2000)
+        assert self.queue.full(len(frame)) is not has_room
+        assert self.queue.add_message(frame) is has_room
+        if has_room:
+            self.messages.append(data)
+
+    @rule(topic=topics, subscribe=st.booleans())
+    def announce(self, topic: str, subscribe: bool) -> None:
+        self.queue.announce(topic, subscribe)
+        self.subscriptions[topic] = subscribe
+
+    @rule(topic=topics)
+    def graft(self, topic: str) -> None:
+        self.queue.graft(topic)
+        self.mesh[topic] = "graft"
+
+    @rule(topic=topics)
+    def prune(self, topic: str) -> None:
+        self.queue.prune(Prune(topic))
+        self.mesh[topic] = "prune"
+
+    @rule(topic=topics, ids=ids)
+    def tell(self, topic: str, ids: list[bytes]) -> None:
+        assert self.queue.ihave(topic, ids) == 0
+        self.ihave.setdefault(topic, set()).update(ids)
+
+    @rule(ids=ids)
+    def ask(self, ids: list[bytes]) -> None:
+        assert self.queue.iwant(ids) == 0
+        self.iwant.update(ids)
+
+    @rule(most_bytes=st.sampled_from([1, 500, 100_000]))
+    def take(self, most_bytes: int) -> None:
+        frames = frames_of(self.queue.take(most_bytes, MAX_CONTROL, MAX_RPC))
+        for frame in frames:
+            assert len(frame) <= MAX_RPC
+            controls = [
+                end - start for number, _, start, end in fields(frame, 0, len(frame)) if number == 3
+            ]
+            assert len(controls) <= 1, "not every decoder merges two control fields"
+            assert sum(controls) <= MAX_CONTROL
+        rpcs = [decode_rpc(frame) for frame in frames]
+        self._compare_messages(rpcs)
+        self._compare_control(rpcs)
+
+    def _compare_messages(self, rpcs: list[Rpc]) -> None:
+        data = data_of(rpcs)
+        assert data == self.messages[: len(data)]
+        del self.messages[: len(data)]
+
+    def _compare_control(self, rpcs: list[Rpc]) -> None:
+        """All control leaves with the first turn; nothing is said twice."""
+        said = [(each.topic, each.subscribe) for rpc in rpcs for each in rpc.subscriptions]
+        assert sorted(said) == sorted(self.subscriptions.items())
+        controls = control_of(rpcs)
+        mesh = [(each.topic, "graft") for control in controls for each in control.graft]
+        mesh += [(each.topic, "prune") for control in controls for each in control.prune]
+        assert sorted(mesh) == sorted(self.mesh.items())
+        told = [(i.topic, each) for c in controls for i in c.ihave for each in i.message_ids]
+        assert sorted(told) == sorted((t, each) for t, ids in self.ihave.items() for each in ids)
+        asked = [each for c in controls for i in c.iwant for each in i.message_ids]
+        assert sorted(asked) == sorted(self.iwant)
+        self.subscriptions, self.mesh, self.ihave, self.iwant = {}, {}, {}, set()
+
+    @invariant()
+    def it_knows_what_waits(self) -> None:
+        assert self.queue.waiting == len(self.messages)
+        assert self.queue._bytes == sum(len(message(each)) for each in self.messages)
+        control = self.subscriptions or self.mesh or self.iwant or any(self.ihave.values())
+        assert self.queue.has_control is bool(control)
+
+
+TestQueueAgainstModel = QueueAgainstModel.TestCase
+
+
+@given(st.integers(0, 1 << 32))
+def test_control_of_any_size_is_packed_whole_and_within_limits(seed: int) -> None:
+    """What FuzzRPCSplit looks for: nothing lost, nothing twice, nothing too large."""
+    chance = random.Random(seed)
+    queue = empty()
+    ids = [chance.randbytes(chance.choice([1, 20, 46, 300])) for _ in range(chance.randrange(400))]
+    topics = [f"{index}" * chance.choice([1, 50]) for index in range(chance.randrange(40))]
+    for topic in topics:
+        queue.graft(topic)
+        queue.announce(topic, True)
+    queue.iwant(ids)
+    queue.ihave("t", ids)
+    if chance.random() < 0.5:
+        queue.add_message(message(bytes(chance.randrange(4000))))
+    packet = queue.take(ENOUGH, MAX_CONTROL, MAX_RPC)
+    frames = frames_of(packet)
+    assert b"".join(map(length_prefixed, frames)) == packet
+    assert all(len(frame) <= MAX_RPC for frame in frames)
+    controls = control_of([decode_rpc(frame) for frame in frames])
+    asked = [each for control in controls for part in control.iwant for each in part.message_ids]
+    assert asked == list(dict.fromkeys(ids))
+    assert [each.topic for control in controls for each in control.graft] == topics

@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from rumormill.core.errors import ConfigError, ConnectError, LocalProtocolError
+from rumormill.core.machine import Input, Received, Send
+from rumormill.live.transports import udp as module
+from rumormill.live.transports.udp import Udp, resolve
+
+LOOPBACK = "127.0.0.1:0"
+
+
+class End:
+    """One end: its sockets, and what they told the machine."""
+
+    def __init__(self) -> None:
+        self.received: list[Received] = []
+        self.lost: list[tuple[str, str | None]] = []
+        self._news = asyncio.Event()
+        self.udp = Udp(self._feed, self._lose)
+
+    def _feed(self, input: Input) -> None:
+        assert isinstance(input, Received)
+        self.received.append(input)
+        self._news.set()
+
+    def _lose(self, reason: str, peer: str | None) -> None:
+        self.lost.append((reason, peer))
+        self._news.set()
+
+    async def until(self, condition: Callable[[], Any]) -> None:
+        async with asyncio.timeout(10):
+            while not condition():
+                self._news.clear()
+                await self._news.wait()
+
+
+@asynccontextmanager
+async def ends(listen: str = LOOPBACK) -> AsyncIterator[tuple[End, End, str, str]]:
+    left, right = End(), End()
+    try:
+        (ours,) = await left.udp.listen([listen])
+        (theirs,) = await right.udp.listen([listen])
+        yield left, right, ours, theirs
+    finally:
+        left.udp.close()
+        right.udp.close()
+
+
+@pytest.mark.parametrize("listen", [LOOPBACK, "[::1]:0"])
+async def test_a_datagram_arrives_whole_with_the_address_of_its_sender(listen: str) -> None:
+    async with ends(listen) as (left, right, ours, theirs):
+        left.udp.send(Send(theirs, b"ping"))
+        await right.until(lambda: right.received)
+        assert right.received == [Received(ours, b"ping")]
+        right.udp.send(Send(right.received[0].peer, b""))
+        await left.until(lambda: left.received)
+        assert left.received == [Received(theirs, b"")]
+
+
+async def test_one_node_has_a_socket_for_each_ip_version() -> None:
+    both, right = End(), End()
+    four, six = await both.udp.listen(["127.0.0.1:0", "[::1]:0"])
+    (theirs,) = await right.udp.listen(["[::1]:0"])
+    both.udp.send(Send(theirs, b"x"))
+    await right.until(lambda: right.received)
+    assert right.received[0].peer == six
+    assert both.udp.has_family(four) and both.udp.has_family(six)
+    assert not right.udp.has_family(four)
+    right.udp.send(Send(four, b"x"))
+    assert right.lost == [("no_socket_of_that_family", four)]
+    both.udp.close()
+    right.udp.close()
+
+
+async def test_a_second_address_of_the_same_version_is_refused() -> None:
+    end = End()
+    with pytest.raises(ConfigError, match=r"listen: 127\.0\.0\.1:0 is the second IPv4 address"):
+        await end.udp.listen([LOOPBACK, LOOPBACK])
+    end.udp.close()
+
+
+async def test_a_port_that_is_taken_is_one_sentence() -> None:
+    async with ends() as (_, _, ours, _):
+        end = End()
+        with pytest.raises(ConfigError) as caught:
+            await end.udp.listen([ours])
+        assert str(caught.value) == f"listen: cannot listen on {ours}: address already in use"
+
+
+@pytest.mark.parametrize(
+    "address", ["here", "127.0.0.1", "127.0.0.1:99999", "/ip4/127.0.0.1/udp/1"]
+)
+async def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(ConfigError, match="listen: cannot use the address"):
+        await End().udp.listen([address])
+
+
+async def test_more_datagrams_than_one_burst_all_arrive_in_order() -> None:
+    count = 3 * module.READ_BURST
+    async with ends() as (left, right, _, theirs):
+        for number in range(count):
+            left.udp.send(Send(theirs, b"%d" % number))
+        await right.until(lambda: len(right.received) == count)
+        assert [each.packet for each in right.received] == [b"%d" % n for n in range(count)]
+
+
+async def test_a_datagram_that_is_too_large_is_dropped_and_counted() -> None:
+    async with ends() as (left, right, _, theirs):
+        left.udp.send(Send(theirs, bytes(module.LARGEST_DATAGRAM + 1)))
+        left.udp.send(Send(theirs, bytes(module.LARGEST_DATAGRAM)))
+        await right.until(lambda: right.received)
+        assert [len(each.packet) for each in right.received] == [module.LARGEST_DATAGRAM]
+        assert right.lost == [("datagram_too_large", None)]
+
+
+async def test_a_datagram_to_nobody_disturbs_nothing() -> None:
+    async with ends() as (left, right, _, theirs):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind(("127.0.0.1", 0))
+            nobody = f"127.0.0.1:{probe.getsockname()[1]}"
+        left.udp.send(Send(nobody, b"anyone?"))
+        left.udp.send(Send(theirs, b"x"))
+        await right.until(lambda: right.received)
+        assert left.lost == []
+
+
+class FullSocket:
+    """A socket whose system takes nothing until it is told to; all else is the real one's."""
+
+    def __init__(self, real: socket.socket) -> None:
+        self.real = real
+        self.full = True
+
+    def sendto(self, packet: bytes, place: Any) -> int:
+        if self.full:
+            raise BlockingIOError(errno.EAGAIN, "full")
+        return self.real.sendto(packet, place)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.real, name)
+
+
+async def test_what_the_system_does_not_take_waits_in_order_and_past_a_bound_is_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MOST_WAITING", 3)
+    async with ends() as (left, right, _, theirs):
+        each = left.udp._sockets[False]
+        full = FullSocket(each._socket)
+        each._socket = full  # type: ignore[assignment]
+        for number in range(5):
+            left.udp.send(Send(theirs, b"%d" % number))
+        assert left.udp.waiting == 3
+        assert left.lost == [("send_buffer_full", theirs)] * 2
+        full.full = False
+        await right.until(lambda: len(right.received) == 3)
+        left.udp.send(Send(theirs, b"5"))
+        await right.until(lambda: len(right.received) == 4)
+        assert [each.packet for each in right.received] == [b"0", b"1", b"2", b"5"]
+        assert left.udp.waiting == 0
+
+
+async def test_nothing_overtakes_what_waits() -> None:
+    async with ends() as (left, right, _, theirs):
+        each = left.udp._sockets[False]
+        full = FullSocket(each._socket)
+        each._socket = full  # type: ignore[assignment]
+        left.udp.send(Send(theirs, b"first"))
+        full.full = False
+        left.udp.send(Send(theirs, b"second"))
+        await right.until(lambda: len(right.received) == 2)
+        assert [each.packet for each in right.received] == [b"first", b"second"]
+
+
+async def test_what_waits_at_the_close_is_counted_as_lost() -> None:
+    async with ends() as (left, _, _, theirs):
+        each = left.udp._sockets[False]
+        each._socket = FullSocket(each._socket)  # type: ignore[assignment]
+        left.udp.send(Send(theirs, b"x"))
+        left.udp.close()
+        assert left.lost == [("closed", theirs)]
+
+
+async def test_an_error_of_the_system_costs_one_datagram() -> None:
+    async with ends() as (left, right, _, theirs):
+        left.udp.send(Send(theirs, bytes(70_000)))  # more than a datagram can have
+        left.udp.send(Send(theirs, b"x"))
+        await right.until(lambda: right.received)
+        assert [peer for _, peer in left.lost] == [theirs]
+
+
+async def test_a_node_that_closes_itself_on_a_datagram_reads_no_further() -> None:
+    async with ends() as (left, right, _, theirs):
+        seen: list[Input] = []
+
+        def feed(input: Input) -> None:
+            seen.append(input)
+            closing.close()
+
+        closing = Udp(feed, right._lose)
+        (address,) = await closing.listen([LOOPBACK])
+        for _ in range(3):
+            left.udp.send(Send(address, b"x"))
+        left.udp.send(Send(theirs, b"x"))
+        await right.until(lambda: right.received)
+        await asyncio.sleep(0)
+        assert len(seen) == 1
+        assert right.lost == []
+
+
+async def test_without_an_address_any_port_is_used() -> None:
+    end = End()
+    peers = await end.udp.listen_anywhere()
+    assert peers[0].startswith("127.0.0.1:")
+    assert not peers[0].endswith(":0")
+    end.udp.close()
+
+
+async def test_our_address_towards_a_peer_is_what_the_peer_sees() -> None:
+    bound, anywhere, right = End(), End(), End()
+    (ours,) = await bound.udp.listen(["127.0.0.7:0"])
+    await anywhere.udp.listen(["0.0.0.0:0"])
+    (theirs,) = await right.udp.listen(["127.0.0.9:0"])
+    for end in (bound, anywhere):
+        end.udp.send(Send(theirs, b"x"))
+        await right.until(lambda: right.received)
+        assert end.udp.address_towards(theirs) == right.received.pop().peer
+        assert end.udp.address_towards("[::1]:1") is None
+    assert bound.udp.address_towards(theirs) == ours
+    for end in (bound, anywhere, right):
+        end.udp.close()
+
+
+# ---- addresses
+
+
+async def test_a_name_is_resolved_to_a_peer() -> None:
+    assert await resolve("localhost:6881") in ("127.0.0.1:6881", "[::1]:6881")
+    assert await resolve("[0::1]:6881") == "[::1]:6881"
+
+
+async def test_a_name_that_nobody_knows_is_one_sentence() -> None:
+    with pytest.raises(ConnectError) as caught:
+        await resolve("no-such-host.invalid:6881")
+    assert str(caught.value) == "could not reach no-such-host.invalid:6881: name not found"
+
+
+async def test_port_0_is_nobody() -> None:
+    with pytest.raises(LocalProtocolError, match="port 0"):
+        await resolve("127.0.0.1:0")
