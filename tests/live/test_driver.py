@@ -54,9 +54,7 @@ async def turns(count: int = 3) -> None:
         await asyncio.sleep(0)
 
 
-def started(
-    machine: FakeMachine, handlers: dict[type, Callable[[Any], None]]
-) -> Driver[object]:
+def started(machine: FakeMachine, handlers: dict[type, Callable[[Any], None]]) -> Driver[object]:
     driver = Driver(machine)
     for kind, handler in handlers.items():
         driver.on(kind, handler)
@@ -249,7 +247,9 @@ async def test_a_handler_that_fails_costs_its_own_effect_only(
             raise asyncio.CancelledError
         done.append(note.text)
 
-    machine.answer = lambda input: [Note(f"{word} {input}") for word in ("bad", "cancelled", "good")]
+    machine.answer = lambda input: [
+        Note(f"{word} {input}") for word in ("bad", "cancelled", "good")
+    ]
     machine.on_wake = lambda: [Note("bad"), Note("woken")]
     driver = started(machine, {Note: carry_out})
     with caplog.at_level(logging.WARNING, "rumormill"):

@@ -1,6 +1,6 @@
 """A network: the verbs that every family shares, on top of a machine and its driver.
 
-async with rumormill.open("gossipsub", listen="/ip4/0.0.0.0/tcp/4001") as network:
+async with rumormill.open(name, listen=address) as network:
     async with network.subscribe("weather") as messages:
         receipt = await network.publish("weather", b"rain at noon")
         async for message in messages:
@@ -10,6 +10,7 @@ async with rumormill.open("gossipsub", listen="/ip4/0.0.0.0/tcp/4001") as networ
 from __future__ import annotations
 
 import asyncio
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
@@ -22,7 +23,7 @@ from rumormill.core.machine import (
     Checked,
     CheckedMany,
     Deliver,
-    Machine,
+    NetworkInput,
     Subscribe,
     Unsubscribe,
 )
@@ -38,6 +39,11 @@ from rumormill.live.topic import Topic
 from rumormill.live.validation import ValidatorFunction, Validators
 
 DeliverListener = Callable[[Message], object]
+
+VALIDATORS_SHARE = 0.25
+"""Of the time that closing may take: how long validators have that do not stop when told to."""
+
+log = logging.getLogger("rumormill")
 
 SHIFTS = frozenset(
     (
@@ -66,27 +72,33 @@ class Network(ABC):
         *,
         name: str,
         id: str,
-        machine: Machine,
+        driver: Driver[NetworkInput],
         capabilities: Capabilities,
         subject: Subject,
         validator_concurrency: int,
+        close_timeout: float = 5.0,
     ) -> None:
         self.name = name
-        """Which network it is, such as ``gossipsub``."""
+        """Which network it is."""
         self.id = id
         """Who we are on it."""
         self.capabilities = capabilities
         """What it promises about messages."""
         self._validators = Validators(validator_concurrency)
-        self._driver = Driver(machine)
+        self._driver = driver
         self._checker = Checker(self._answer_checks, subject, self._validators)
-        self._driver.on({Deliver: self._deliver, Check: self._checker.check})
+        driver.on(Deliver, self._deliver)
+        driver.on(Check, self._checker.check)
         self._changes = Changes()
+        self._stop_watching: Callable[[], None] | None = None
         self._subscriptions: dict[str, tuple[Subscription, ...]] = {}
         self._full: dict[Subscription, None] = {}
         self._hooks = SubscriptionHooks(self._left, self._filled, self._overflowed)
         self._deliver_listeners: tuple[DeliverListener, ...] = ()
         self._at_close: list[Callable[[], Awaitable[None]]] = []
+        self._close_timeout = close_timeout
+        self._close_by = 0.0
+        """When everything is to be closed, in the loop's time; from :meth:`close` on."""
         self._closing: asyncio.Task[None] | None = None
 
     def __repr__(self) -> str:
@@ -121,8 +133,8 @@ class Network(ABC):
     def join(self, topic: str) -> None:
         """Take part in a topic though nobody here listens to it yet.
 
-        Needed before :meth:`connect` where peers are known by their topics (bep50), and harmless
-        where they are not.
+        Needed before :meth:`connect` where peers are known by their topics, and harmless where they
+        are not.
         """
         self._check_open()
         check_topic(topic)
@@ -199,18 +211,21 @@ class Network(ABC):
 
     async def _until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
         """Wait for what may change with an event of :data:`SHIFTS`, or with room in a queue."""
-
-        def shifted(event: TraceEvent) -> None:
-            if event.event in self.shifts:
-                self._changes.happened()
-
-        stop = self._driver.on_trace(shifted)
+        if self._stop_watching is None:
+            self._stop_watching = self._driver.on_trace(self._shifted)
         try:
             met = await self._changes.until(lambda: self.closed or condition(), timeout)
         finally:
-            stop()
+            # One listener serves all who wait, and events cost nothing when nobody does.
+            if not self._changes.waiting and self._stop_watching is not None:
+                self._stop_watching()
+                self._stop_watching = None
         self._check_open()
         return met
+
+    def _shifted(self, event: TraceEvent) -> None:
+        if event.event in self.shifts:
+            self._changes.happened()
 
     # ---- subscribe
 
@@ -331,6 +346,21 @@ class Network(ABC):
         """How often each event happened: ``delivered``, ``dropped.queue_full``; 0 if never."""
         return self._driver.counters
 
+    def sizes(self) -> dict[str, int]:
+        """How much there is of what takes memory or time: subscriptions and the messages in them,
+        checks and validators under way, tasks that wait for peers or room, listeners to events.
+        """
+        subscriptions = [each for several in self._subscriptions.values() for each in several]
+        return {
+            "subscriptions": len(subscriptions),
+            "pending": sum(each.pending for each in subscriptions),
+            "checks": self._checker.pending,
+            "validators": self._validators.running,
+            "waiting": self._changes.waiting,
+            "trace_listeners": self._driver.listeners,
+            "deliver_listeners": len(self._deliver_listeners),
+        }
+
     def on_trace(self, listener: TraceListener) -> Callable[[], None]:
         """Call ``listener`` with every trace event; returns a function that ends it.
 
@@ -353,7 +383,7 @@ class Network(ABC):
     def _listen_to_deliveries(self, listeners: tuple[DeliverListener, ...]) -> None:
         self._deliver_listeners = listeners
         # Whoever has no listener does not pay for looking whether there is one.
-        self._driver.on({Deliver: self._deliver_and_show if listeners else self._deliver})
+        self._driver.on(Deliver, self._deliver_and_show if listeners else self._deliver)
 
     def emit(self, event: str, **fields: type_of_field) -> None:
         """Add a trace event of this node: it is counted, and shown to those of :meth:`on_trace`."""
@@ -408,6 +438,7 @@ class Network(ABC):
         for the first.
         """
         if self._closing is None:
+            self._close_by = asyncio.get_running_loop().time() + self._close_timeout
             self._closing = asyncio.ensure_future(self._close())
         await asyncio.shield(self._closing)
 
@@ -417,15 +448,29 @@ class Network(ABC):
         for subscriptions in list(self._subscriptions.values()):
             for subscription in subscriptions:
                 subscription.close()
-        await self._validators.close()
+        await self._validators.close(VALIDATORS_SHARE * self._close_timeout)
         self._driver.wake()
         try:
             await self._leave()
         finally:
             self._driver.stop()
             self._checker.close()
-            for action in reversed(self._at_close):
+            await self._last_actions()
+
+    async def _last_actions(self) -> None:
+        """Do what was asked of :meth:`at_close`, all of it; then tell the first that failed."""
+        problem: BaseException | None = None
+        for action in reversed(self._at_close):
+            try:
                 await action()
+            except (Exception, asyncio.CancelledError) as error:
+                self.emit("close_failed", reason=type(error).__name__)
+                if problem is None:
+                    problem = error
+                else:
+                    log.warning("%r failed when %r was closed", action, self, exc_info=error)
+        if problem is not None:
+            raise problem
 
     def at_close(self, action: Callable[[], Awaitable[None]]) -> None:
         """Await ``action`` at the end of :meth:`close`, when nothing happens any more."""

@@ -41,7 +41,7 @@ NO_PROTOCOL = "no_common_protocol"
 """Why a stream was refused by a peer that speaks none of our protocols."""
 
 
-class PubsubMachine(Machine, Protocol):
+class PubsubMachine(Machine[Any, Any], Protocol):
     """What a host needs of pubsub."""
 
     @property
