@@ -157,9 +157,8 @@ class Validators:
         validator = self._validators.get(message.topic)
         if validator is None:
             return ACCEPTED
-        if validator.running >= validator.concurrency or len(self._tasks) >= self._total:
-            return OVERLOADED
-        if self._closed:
+        full = validator.running >= validator.concurrency or len(self._tasks) >= self._total
+        if full or self._closed:
             return OVERLOADED
         try:
             answer = validator.function(message)
@@ -195,9 +194,8 @@ class Validators:
 
         Raises :class:`ClosedError` if we are closed meanwhile.
         """
-        opinion: Opinion | asyncio.Task[Opinion] | None = self.judge(message)
-        if not isinstance(opinion, Opinion):
-            opinion = await self._own_outcome(opinion)
+        judged = self.judge(message)
+        opinion = judged if isinstance(judged, Opinion) else await self._own_outcome(judged)
         if opinion is None:
             raise ClosedError(
                 f"the network was closed before the validator of {message.topic!r} answered"
@@ -216,7 +214,7 @@ class Validators:
         return self.outcome(task)
 
     async def close(self, timeout: float | None = None) -> None:
-        """Stop what is at work; one that has not stopped after ``timeout`` seconds is left alone."""
+        """Stop what is at work; what has not stopped after ``timeout`` seconds is left alone."""
         self._closed = True
         tasks = list(self._tasks)
         for task in tasks:

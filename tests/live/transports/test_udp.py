@@ -274,7 +274,7 @@ async def test_all_answers_are_given_in_order_as_far_as_our_sockets_reach(
     assert await resolve_all(both, ADDRESSES) == everything
     # The first answer is out of our reach, and does not hide the others.
     assert await only_four.udp.resolve_all(both) == ("192.0.2.1:6881", "192.0.2.2:6881")
-    with pytest.raises(ConnectError, match="could not reach six.example:6881: we have no socket"):
+    with pytest.raises(ConnectError, match=r"could not reach six\.example:6881: we have no socket"):
         await only_four.udp.resolve_all("six.example:6881")
     only_four.udp.close()
 

@@ -9,7 +9,7 @@ again on a new one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from rumormill.core.machine import (
@@ -87,7 +87,7 @@ class PubsubStreams:
         """Give pubsub an input and see to what it wants done."""
         self.carry_out(self._pubsub.handle(input, now), now)
 
-    def carry_out(self, effects: list[Effect], now: float) -> None:
+    def carry_out(self, effects: Sequence[Effect], now: float) -> None:
         """Do what concerns connections; the rest is the business of the host's driver."""
         translate, passed_on = self._translate, self._turn.effects
         for effect in effects:
