@@ -1,8 +1,9 @@
 """The byte level: machines that say ``OpenTransport(address)`` and ``WriteBytes``.
 
 Every node has an address, such as ``10.0.0.1:4001``, in whatever notation its family has. It is a
-name and nothing else: no byte leaves the process. A connection behaves as TCP does: it takes a round trip to stand, keeps
-the order, cuts what was written wherever it likes, stalls in a partition and is reset at last.
+name and nothing else: no byte leaves the process. A connection behaves as TCP does: it takes a
+round trip to stand, keeps the order, cuts what was written wherever it likes, stalls in a
+partition and is reset at last.
 """
 
 from __future__ import annotations
