@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rumormill.core.topic import check_topic
+from rumormill.live.families import family_of
 from rumormill.live.family import DemoAct, Description, Family, SettingsPage
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class Bep50Family(Family):
         """The parts of a topic, and what it is called in the DHT."""
         if not TOPIC.fullmatch(text):
             return None
+        family_of(self.name)  # what is missing is told in a sentence
         from rumormill.bep50.wire.topics import parse_topic
 
         topic = parse_topic(text)
