@@ -252,7 +252,7 @@ WRONG = [
     (["pub", KEY, *BEP50, "--peer", NOWHERE, "--data", "x", "--set", "key_file=/no/such/key"],
      "key_file: /no/such/key does not exist"),
     (["pub", KEY, *BEP50, "--peer", NOWHERE, "--key-file", "a", "--set", "key_file=b"], "not both"),
-    (["pub", "weather", "--peer", "/ip4/127.0.0.1/tcp/1", "--cas", "1"], "--cas is not for gossipsub"),
+    (["pub", "weather", "--peer", "/ip4/127.0.0.1/tcp/1", "--cas", "1"], "not for gossipsub"),
     (["pub", KEY, *BEP50, "--peer", NOWHERE, "--cas", "-1"], "--cas"),
 ]  # fmt: skip
 
