@@ -10,14 +10,15 @@ from typing import Annotated
 
 import typer
 
-from rumormill.cli.families import commands_of
 from rumormill.cli.options import (
+    DEFAULT_NETWORK,
+    NETWORK_OPTION,
     Json,
     KeyFile,
     Listen,
     Network,
-    NetworkName,
     Peer,
+    ReplacedNumber,
     Setting,
     Spool,
     Topic,
@@ -28,8 +29,7 @@ from rumormill.cli.options import (
 from rumormill.cli.pipeline import pipeline_app
 from rumormill.cli.sentences import UsageError
 from rumormill.cli.trace import trace_app
-
-GOSSIPSUB = NetworkName.gossipsub
+from rumormill.live.families import find_family
 
 app = typer.Typer(
     name="rumormill",
@@ -71,7 +71,7 @@ def rumormill(
 @app.command()
 def sub(
     topic: Topic,
-    network: Network = GOSSIPSUB,
+    network: Network = DEFAULT_NETWORK,
     listen: Listen = None,
     peer: Peer = None,
     count: Annotated[
@@ -93,7 +93,7 @@ def sub(
     plan = plan_network(
         network,
         topics=(topic,),
-        listen=listen or (commands_of(network).listen,),
+        listen=listen or (find_family(network).listen,),
         peers=peer,
         key_file=key_file,
         settings=parse_settings(setting or ()),
@@ -104,7 +104,7 @@ def sub(
 @app.command()
 def pub(
     topic: Topic,
-    network: Network = GOSSIPSUB,
+    network: Network = DEFAULT_NETWORK,
     peer: Peer = None,
     listen: Annotated[
         list[str] | None,
@@ -125,15 +125,7 @@ def pub(
             "--ready", min=0, metavar="SECONDS", help="Wait so long for the first subscriber."
         ),
     ] = 10.0,
-    cas: Annotated[
-        int | None,
-        typer.Option(
-            "--cas",
-            min=0,
-            metavar="SEQ",
-            help="bep50: publish only if the newest value has this seq.",
-        ),
-    ] = None,
+    cas: ReplacedNumber = None,
     key_file: KeyFile = None,
     setting: Setting = None,
     trace: Trace = None,
@@ -148,12 +140,13 @@ def pub(
     if data is not None and file is not None:
         raise UsageError("give --data or --file, not both")
     settings = parse_settings(setting or ())
-    if not peer and not listen and "main_dht" not in settings:
+    family = find_family(network)
+    if not peer and not listen and not family.finds_peers(settings):
         raise UsageError(
             "whom to publish to? Give --peer ADDR, or --listen ADDR to wait for others"
         )
-    if cas is not None and not commands_of(network).swaps:
-        raise UsageError(f"--cas is for bep50; values of {network.value} are not replaced")
+    if cas is not None and not family.replaces:
+        raise UsageError(f"--cas is not for {network}: its messages do not replace each other")
     plan = plan_network(
         network,
         topics=(topic,),
@@ -162,7 +155,7 @@ def pub(
         key_file=key_file,
         settings={
             "close_timeout": PATIENCE,
-            **({} if listen else commands_of(network).visitor),
+            **({} if listen else family.visitor),
             **settings,
         },
     )
@@ -171,9 +164,7 @@ def pub(
 
 @app.command()
 def node(
-    network: Annotated[
-        NetworkName | None, typer.Option("--network", help="Which network to speak.")
-    ] = None,
+    network: Annotated[str | None, NETWORK_OPTION] = None,
     listen: Listen = None,
     peer: Peer = None,
     topic: Annotated[
@@ -230,11 +221,11 @@ def node(
                              "--key-file, --set, --spool and --http go into the file")  # fmt: skip
         whole = load_config(config)
     else:
-        name = network or GOSSIPSUB
+        name = network or DEFAULT_NETWORK
         plan = plan_network(
             name,
             topics=topic or (),
-            listen=listen or (commands_of(name).listen,),
+            listen=listen or (find_family(name).listen,),
             peers=peer,
             key_file=key_file,
             settings=parse_settings(setting or ()),
@@ -248,19 +239,19 @@ def keygen(
     out: Annotated[
         Path, typer.Option("--out", metavar="FILE", help="Where the new key goes, mode 0600.")
     ],
-    network: Network = GOSSIPSUB,
+    network: Network = DEFAULT_NETWORK,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite the file if there is one.")
     ] = False,
     json: Json = False,
 ) -> int:
-    """Make an identity for a node, and print its id; in bep50, the key of topics: its public key.
+    """Make an identity for a node, or whatever key the network has, and print its id.
 
     Example: rumormill keygen --out node.key
     """
     from rumormill.cli.keys import run_keygen
 
-    return run_keygen(network.value, out, force, json)
+    return run_keygen(network, out, force, json)
 
 
 @app.command(name="id")
@@ -269,12 +260,12 @@ def show_id(
         str,
         typer.Argument(
             metavar="FILE|ADDR|TOPIC",
-            help="A key file, the address of a node, or a topic of bep50.",
+            help="A key file, the address of a node, or a topic that says something.",
         ),
     ],
     json: Json = False,
 ) -> int:
-    """Print who a key file is, or what an address or a topic of bep50 says.
+    """Print who a key file is, or what an address or a topic says.
 
     Example: rumormill id node.key
     """
@@ -326,7 +317,7 @@ def demo(
         float | None,
         typer.Option("--seconds", min=1, metavar="S", help="Publish so long (25 by default)."),
     ] = None,
-    network: Network = GOSSIPSUB,
+    network: Network = DEFAULT_NETWORK,
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", help="Who connects to whom, who is killed.")
     ] = 1,
@@ -358,7 +349,7 @@ def demo(
     from rumormill.cli.demo import run_demo, run_overlay_demo
     from rumormill.cli.demo.plan import plan_demo
 
-    if network is NetworkName.bep50:
+    if find_family(network).replaces:
         return run_overlay_demo(json)
-    plan = plan_demo(network.value, nodes, messages, rate, seconds, seed)
+    plan = plan_demo(network, nodes, messages, rate, seconds, seed)
     return run_demo(plan, json, spark, html, overlay)

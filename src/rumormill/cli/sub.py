@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import rumormill
-from rumormill.cli.families import commands_of
-from rumormill.cli.options import NetworkPlan
+from rumormill.cli.options import DEFAULT_NETWORK, NetworkPlan
 from rumormill.cli.output import warn
 from rumormill.cli.session import Session, run_session
 from rumormill.cli.spool import SpoolPlan
+from rumormill.live.families import find_family
 
 
 def run_sub(
@@ -53,8 +53,8 @@ def say_how_to_publish(network: rumormill.Network, plan: NetworkPlan) -> None:
     topic = shlex.quote(plan.topics[0])
     warn(f"waiting for messages on {topic} as {network.id}; Ctrl-C ends.")
     if network.addresses and sys.stderr.isatty():
-        kind = "" if plan.name == "gossipsub" else f" --network {plan.name}"
-        kind += commands_of(plan.name).to_publish
+        kind = "" if plan.name == DEFAULT_NETWORK else f" --network {plan.name}"
+        kind += find_family(plan.name).publisher_options
         print(
             f"From another terminal:\n"
             f"  rumormill pub {topic}{kind} --peer {network.addresses[0]} --data hello",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rumormill.cli.options import Json
+from rumormill.cli.options import DEFAULT_NETWORK, Json
 from rumormill.cli.sentences import one_line
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def import_(
     network: Annotated[
         str,
         typer.Option("--network", metavar="NAME", help="The network that they are said to be of."),
-    ] = "gossipsub",
+    ] = DEFAULT_NETWORK,
     each: Annotated[
         bool, typer.Option("--each", help="A spool for each file, in a folder below DIR.")
     ] = False,

@@ -11,7 +11,7 @@ from rumormill.cli.demo.cast import POLL, RETURN_TIMEOUT, Cast
 from rumormill.cli.demo.plan import DemoPlan
 from rumormill.cli.demo.process import DemoError, WorkerProcess
 from rumormill.cli.demo.progress import Reporter
-from rumormill.cli.options import LOOPBACK
+from rumormill.live.families import find_family
 
 MESH_TIMEOUT = 30.0
 DRAIN_TIMEOUT = 15.0
@@ -102,7 +102,9 @@ class Demo(Cast):
 
     async def _start_all(self) -> None:
         self.reporter.stage(f"starting {self.plan.nodes} processes", self.plan.nodes)
-        await self._all_move(lambda worker: self._start(worker, LOOPBACK))
+        await self._all_move(
+            lambda worker: self._start(worker, find_family(self.plan.network).listen)
+        )
         if self._analysis is not None:
             self._reading = asyncio.create_task(self._read_spools(self._analysis))
         self._tell_ready()

@@ -66,10 +66,10 @@ def _short(peer: str, tail: int, enough: int, head: int) -> str:
 def labelled(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """A key for each (network, name): the name alone, unless two networks share it.
 
-    >>> labelled([("gossipsub", "weather"), ("gossipsub", "news"), ("floodsub", "news")])
+    >>> labelled([("mesh", "weather"), ("mesh", "news"), ("flood", "news")])
     ... # doctest: +NORMALIZE_WHITESPACE
-    {('gossipsub', 'weather'): 'weather', ('gossipsub', 'news'): 'news (gossipsub)',
-     ('floodsub', 'news'): 'news (floodsub)'}
+    {('mesh', 'weather'): 'weather', ('mesh', 'news'): 'news (mesh)',
+     ('flood', 'news'): 'news (flood)'}
     """
     unique = list(dict.fromkeys(keys))
     shared = Counter(name for _, name in unique)
