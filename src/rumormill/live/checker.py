@@ -95,13 +95,20 @@ class Checker:
         queue = self._queue
         if self._batch is not None or not queue or self._closed:
             return
+        if len(queue) == 1:
+            check = queue.popleft()
+            answer = self._answer(check, _outcome(check, self._subject.genuine))
+            if answer is not None:
+                self._answer_all([answer])
+            return
         size = min(len(queue), LARGEST_BATCH)
         checks = [queue.popleft() for _ in range(size)]
         if size >= GROUP_FROM and self._helpers:
             self._batch = _Batch(checks, self._subject.genuine)
             self._share(self._batch)
         else:
-            self._answer_all_of(checks, _outcomes(checks, self._subject.genuine))
+            genuine = self._subject.genuine
+            self._answer_all_of(checks, [_outcome(check, genuine) for check in checks])
 
     def _share(self, batch: _Batch) -> None:
         """Do the batch with the helpers, and come back when the last of them is done."""
@@ -141,10 +148,11 @@ class Checker:
         if self._queue and not self._scheduled:
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._turn)
-        answers = []
+        answers, judged = [], bool(self._validators)
         for check, outcome in zip(checks, outcomes, strict=True):
-            answer = self._answer(check, outcome)
-            if answer is not None:
+            if outcome is True and not judged:
+                answers.append(Checked(check.token, Verdict.ACCEPT))
+            elif (answer := self._answer(check, outcome)) is not None:
                 answers.append(answer)
         if answers:
             self._answer_all(answers)
@@ -255,15 +263,12 @@ class _Batch:
             except IndexError:
                 return
             share = slice(start, start + SHARE)
-            self.outcomes[share] = _outcomes(checks[share], genuine)
+            self.outcomes[share] = [_outcome(check, genuine) for check in checks[share]]
 
 
-def _outcomes(checks: list[Check], genuine: Callable[[Any], bool]) -> list[Outcome]:
-    """Of each message, whether it is by its author, or why nobody can say."""
-    outcomes: list[Outcome] = []
-    for check in checks:
-        try:
-            outcomes.append(genuine(check.subject))
-        except (Exception, asyncio.CancelledError) as error:
-            outcomes.append(error)
-    return outcomes
+def _outcome(check: Check, genuine: Callable[[Any], bool]) -> Outcome:
+    """Whether a message is by its author, or why nobody can say."""
+    try:
+        return genuine(check.subject)
+    except (Exception, asyncio.CancelledError) as error:
+        return error

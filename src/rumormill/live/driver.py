@@ -98,8 +98,16 @@ class Driver(Generic[InputT]):
             return
         self._busy = True
         try:
+            handlers = self._handlers
             now = monotonic() + self._offset
-            self._carry_out(self._handle(input, now))
+            # As _carry_out, spelled out: this runs for every packet.
+            for effect in self._handle(input, now):
+                try:
+                    handlers[type(effect)](effect)
+                except (Exception, asyncio.CancelledError):
+                    self._left_undone(effect)
+            if self._inbox or self._late:
+                self._carry_out(())
             if then_wake and (due := self._next_wake()) is not None and due <= now:
                 self._carry_out(self._wake(now))
         finally:

@@ -22,7 +22,6 @@ from rumormill.core.machine import (
     Check,
     Checked,
     CheckedMany,
-    Deliver,
     NetworkInput,
     Subscribe,
     Unsubscribe,
@@ -33,12 +32,11 @@ from rumormill.core.topic import Capabilities, check_topic
 from rumormill.core.trace import TraceEvent, type_of_field
 from rumormill.live.changes import Changes
 from rumormill.live.checker import Checker, Subject
+from rumormill.live.deliveries import Deliveries, DeliverListener
 from rumormill.live.driver import Driver, TraceListener
-from rumormill.live.subscription import Subscription, SubscriptionHooks, WhenFull
+from rumormill.live.subscription import Subscription, WhenFull
 from rumormill.live.topic import Topic
 from rumormill.live.validation import ValidatorFunction, Validators
-
-DeliverListener = Callable[[Message], object]
 
 VALIDATORS_SHARE = 0.25
 """Of the time that closing may take: how long validators have that do not stop when told to."""
@@ -87,14 +85,15 @@ class Network(ABC):
         self._validators = Validators(validator_concurrency)
         self._driver = driver
         self._checker = Checker(self._answer_checks, subject, self._validators)
-        driver.on(Deliver, self._deliver)
         driver.on(Check, self._checker.check)
+        self._deliveries = Deliveries(
+            driver,
+            hold=self._hold,
+            left=self._unsubscribe,
+            dropped=self._overflowed,
+        )
         self._changes = Changes()
         self._stop_watching: Callable[[], None] | None = None
-        self._subscriptions: dict[str, tuple[Subscription, ...]] = {}
-        self._full: dict[Subscription, None] = {}
-        self._hooks = SubscriptionHooks(self._left, self._filled, self._overflowed)
-        self._deliver_listeners: tuple[DeliverListener, ...] = ()
         self._at_close: list[Callable[[], Awaitable[None]]] = []
         self._close_timeout = close_timeout
         self._close_by = 0.0
@@ -245,64 +244,21 @@ class Network(ABC):
         """
         self._check_open()
         check_topic(topic)
-        subscription = Subscription(
+        return self._deliveries.subscribe(
             topic,
-            self._hooks,
+            lambda: self._driver.feed(Subscribe(topic)),
             buffer=buffer,
             buffer_bytes=buffer_bytes,
             when_full=when_full or self.when_full,
         )
-        others = self._subscriptions.get(topic, ())
-        # Known before the machine is told, which may have a message at hand.
-        self._subscriptions[topic] = (*others, subscription)
-        if not others:
-            try:
-                self._driver.feed(Subscribe(topic))
-            except BaseException:
-                del self._subscriptions[topic]
-                raise
-        return subscription
 
     def _answer_checks(self, answers: list[Checked]) -> None:
         # Nothing more comes of this turn's checks: what they bring can leave at once.
         self._driver.feed(CheckedMany(answers), then_wake=True)
 
-    def _deliver(self, effect: Deliver) -> None:
-        message = effect.message
-        for subscription in self._subscriptions.get(message.topic, ()):
-            subscription.push(message)
-
-    def _deliver_and_show(self, effect: Deliver) -> None:
-        for listener in self._deliver_listeners:
-            try:
-                listener(effect.message)
-            except Exception:
-                self._driver.listener_failed(listener)
-        self._deliver(effect)
-
-    def _left(self, subscription: Subscription) -> None:
-        topic = subscription.topic
-        rest = tuple(
-            each for each in self._subscriptions.get(topic, ()) if each is not subscription
-        )
-        if rest:
-            self._subscriptions[topic] = rest
-        elif self._subscriptions.pop(topic, None) is not None:
-            self._unsubscribe(topic)
-
     def _unsubscribe(self, topic: str) -> None:
         """The last subscription of a topic was closed."""
         self._driver.feed(Unsubscribe(topic))
-
-    def _filled(self, subscription: Subscription, full: bool) -> None:
-        """A subscription wants peers held back, or no longer does."""
-        before = bool(self._full)
-        if full:
-            self._full[subscription] = None
-        else:
-            self._full.pop(subscription, None)
-        if bool(self._full) != before:
-            self._hold(full)
 
     def _overflowed(self, subscription: Subscription, message: Message) -> None:
         why = "subscription_full"
@@ -315,7 +271,7 @@ class Network(ABC):
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics that we listen to."""
-        return tuple(self._subscriptions)
+        return self._deliveries.topics
 
     def topic(self, name: str) -> Topic:
         """A topic as an object of its own."""
@@ -350,15 +306,12 @@ class Network(ABC):
         """How much there is of what takes memory or time: subscriptions and the messages in them,
         checks and validators under way, tasks that wait for peers or room, listeners to events.
         """
-        subscriptions = [each for several in self._subscriptions.values() for each in several]
         return {
-            "subscriptions": len(subscriptions),
-            "pending": sum(each.pending for each in subscriptions),
+            **self._deliveries.sizes(),
             "checks": self._checker.pending,
             "validators": self._validators.running,
             "waiting": self._changes.waiting,
             "trace_listeners": self._driver.listeners,
-            "deliver_listeners": len(self._deliver_listeners),
         }
 
     def on_trace(self, listener: TraceListener) -> Callable[[], None]:
@@ -372,18 +325,7 @@ class Network(ABC):
         """Call ``listener`` with every message that is delivered, whether or not a subscription has
         room for it; returns a function that ends it. Like :meth:`on_trace`, it must be quick.
         """
-        self._listen_to_deliveries((*self._deliver_listeners, listener))
-
-        def stop() -> None:
-            rest = tuple(each for each in self._deliver_listeners if each is not listener)
-            self._listen_to_deliveries(rest)
-
-        return stop
-
-    def _listen_to_deliveries(self, listeners: tuple[DeliverListener, ...]) -> None:
-        self._deliver_listeners = listeners
-        # Whoever has no listener does not pay for looking whether there is one.
-        self._driver.on(Deliver, self._deliver_and_show if listeners else self._deliver)
+        return self._deliveries.on_deliver(listener)
 
     def emit(self, event: str, **fields: type_of_field) -> None:
         """Add a trace event of this node: it is counted, and shown to those of :meth:`on_trace`."""
@@ -445,9 +387,7 @@ class Network(ABC):
     async def _close(self) -> None:
         self._changes.happened()
         self._driver.wake()
-        for subscriptions in list(self._subscriptions.values()):
-            for subscription in subscriptions:
-                subscription.close()
+        self._deliveries.close()
         await self._validators.close(VALIDATORS_SHARE * self._close_timeout)
         self._driver.wake()
         try:
