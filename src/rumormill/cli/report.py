@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import secrets
 import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.status import Status
 
+from rumormill.cli.render import json_text
 from rumormill.cli.sentences import UsageError, one_line
 from rumormill.core.errors import ConfigError
 
@@ -34,7 +33,7 @@ def run_report(tables: Path, as_json: bool, page: Path | None, compare: Path | N
         report = read_report(tables, line)
         other = None if compare is None else read_report(compare, line)
     if as_json:
-        print(as_line(report_json(report, other)))
+        print(json_text(report_json(report, other), allow_nan=False))
     elif page is not None:
         write_page(page, report_html(report, other))
         print(f"{one_line(str(page))} is written; any browser shows it.")
@@ -81,9 +80,3 @@ def write_page(file: Path, text: str) -> None:
     except OSError as error:
         draft.unlink(missing_ok=True)
         raise OSError(error.errno, error.strerror, str(file)) from error
-
-
-def as_line(value: dict[str, Any]) -> str:
-    """One line of JSON; text stays readable unless it holds what a terminal would obey."""
-    line = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    return line if line.isprintable() else json.dumps(value, allow_nan=False)
