@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 
 from rumormill.capture.log import SpoolError
 from rumormill.capture.schema import FORMAT_VERSION
+from rumormill.system.files import replace_file
 
 IDENTITY: Final = "spool.json"
 LOCK: Final = "lock"
@@ -124,31 +125,9 @@ def _checksum(marks: Marks) -> int:
     return zlib.crc32(f"{marks.reserved}/{marks.closed}".encode())
 
 
-def replace_file(file: Path, content: bytes) -> None:
-    """Put ``content`` in place of what the file holds, whole or not at all, and durably."""
-    new = file.with_name(file.name + ".new")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
-    try:
-        write_all(descriptor, content, 0)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    os.replace(new, file)
-    sync_folder(file.parent)
-
-
 def force_to_disk(descriptor: int) -> None:
     """See to it that what was written to a file is on the disk."""
     getattr(os, "fdatasync", os.fsync)(descriptor)  # macOS has only the latter
-
-
-def sync_folder(folder: Path) -> None:
-    """See to it that new and renamed files of the folder are on the disk."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def write_all(descriptor: int, content: bytes | memoryview, position: int) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from rumormill.cli.sentences import UsageError
 from rumormill.core.errors import LocalProtocolError, RumormillError
 from rumormill.live.families import family_of
 from rumormill.live.files.private import read_json, read_private
+from rumormill.system.files import draft_of
 
 ADDRESSES = ("/ip4/", "/ip6/", "/dns/", "/dns4/", "/dns6/")
 
@@ -39,14 +38,8 @@ def run_keygen(network: str, out: Path, force: bool, as_json: bool) -> int:
 
 def replace_key(out: Path, create: Callable[[Path], Any]) -> Any:
     """Write a key beside ``out`` and put it in its place: there is one whole key at any time."""
-    draft = out.with_name(f".{out.name}.{secrets.token_hex(8)}")
-    key = create(draft)
-    try:
-        os.replace(draft, out)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
-    return key
+    with draft_of(out) as draft:
+        return create(draft)
 
 
 def run_id(what: str, as_json: bool) -> int:

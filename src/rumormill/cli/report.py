@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import io
-import os
-import secrets
 import sys
 import time
-from importlib.util import find_spec
 from pathlib import Path
 
 from rich.console import Console
@@ -15,7 +12,8 @@ from rich.status import Status
 
 from rumormill.cli.render import json_text
 from rumormill.cli.sentences import UsageError, one_line
-from rumormill.core.errors import ConfigError
+from rumormill.system.files import replace_file
+from rumormill.system.packages import require
 
 SOON = 0.5
 """Seconds of reading that nobody needs to be told about."""
@@ -25,8 +23,7 @@ def run_report(tables: Path, as_json: bool, page: Path | None, compare: Path | N
     """Read the gold tables of one run or of two, and show them."""
     if as_json and page is not None:
         raise UsageError("--json and --html exclude each other")
-    if find_spec("pyarrow") is None:
-        raise ConfigError("pyarrow", "not installed; pip install 'rumormill[spark]' brings it")
+    require(("pyarrow",), "spark", "the report", key="tables")
     from rumormill.pipeline.report import print_report, read_report, report_html, report_json
 
     with ReadingLine() as line:
@@ -72,11 +69,5 @@ class ReadingLine:
 
 
 def write_page(file: Path, text: str) -> None:
-    """The page beside its place first: there is a whole one or none."""
-    draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        os.replace(draft, file)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise OSError(error.errno, error.strerror, str(file)) from error
+    """There is a whole page or none."""
+    replace_file(file, text.encode(), durable=False)
