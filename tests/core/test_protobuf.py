@@ -5,28 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, unknown_fields
-from google.protobuf.message import DecodeError, Message
+from google.protobuf import unknown_fields
+from google.protobuf.message import DecodeError
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rumormill.core import protobuf as wire
 from rumormill.core.errors import RemoteProtocolError
+from tests.helpers.core.protobuf_classes import message_classes
 
 NUMBERS = st.integers(0, wire.LARGEST_UINT64)
 FIELD_NUMBERS = st.integers(1, 0x1FFFFFFF)
 
 
-def make_empty_message() -> type[Message]:
-    """A message type without fields: to google's parser every field is unknown, and kept."""
-    file = descriptor_pb2.FileDescriptorProto(name="empty.proto", package="oracle", syntax="proto2")
-    file.message_type.add(name="Empty")
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("oracle.Empty"))
-
-
-Empty = make_empty_message()
+Empty: Any = message_classes("empty_oracle", {"Empty": []})["Empty"]
+"""A message type without fields: to google's parser every field is unknown, and kept."""
 
 Field = tuple[int, int, int | bytes]
 
