@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -147,3 +148,23 @@ def test_two_writers_of_one_file_do_not_meet_in_a_draft(tmp_path: Path) -> None:
         one.write_bytes(b"one")
         other.write_bytes(b"other")
     assert file.read_bytes() == b"one"
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_that_writes_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+
+    def killed(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    for _ in range(3):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", killed)
+            patch.setattr(Path, "unlink", lambda *_, **__: None)
+            with contextlib.suppress(KeyboardInterrupt, FileExistsError):
+                replace_file(file, b"never", alone=True)
+        assert len(os.listdir(tmp_path)) == 1
+    replace_file(file, b"content", alone=True)
+    assert os.listdir(tmp_path) == ["file"]
+    assert file.read_bytes() == b"content"

@@ -92,7 +92,7 @@ def read_identity(folder: Path) -> Identity:
 def write_identity(folder: Path, identity: Identity) -> None:
     """Write ``spool.json``."""
     found = {"format": FORMAT_VERSION, "id": identity.id, "created": identity.created}
-    replace_file(folder / IDENTITY, json.dumps(found).encode() + b"\n")
+    replace_file(folder / IDENTITY, json.dumps(found).encode() + b"\n", alone=True)
 
 
 class Marks(NamedTuple):
@@ -118,7 +118,7 @@ def read_marks(folder: Path) -> Marks | None:
 def write_marks(folder: Path, marks: Marks) -> None:
     """Write the marks; when this returns they are on the disk."""
     found = {**marks._asdict(), "crc": _checksum(marks)}
-    replace_file(folder / MARKS, json.dumps(found).encode() + b"\n")
+    replace_file(folder / MARKS, json.dumps(found).encode() + b"\n", alone=True)
 
 
 def _checksum(marks: Marks) -> int:

@@ -101,7 +101,8 @@ class Ledger:
 
     def _rewrite(self, file: Path) -> None:
         entries = list(self._entries.items())
-        replace_file(file, b"".join(_line(key, digest) for key, digest in entries))
+        lines = b"".join(_line(key, digest) for key, digest in entries)
+        replace_file(file, lines, alone=True)
         self._lines = len(entries)
 
 

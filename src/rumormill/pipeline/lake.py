@@ -125,7 +125,7 @@ class Lake:
         with _locked(self.folder), _locked_in_java(self.folder, spark):
             if not (self.folder / "tables.json").exists():
                 about = {"format": FORMAT, "created": int(time.time())}
-                replace_file(self.folder / "tables.json", json.dumps(about).encode())
+                replace_file(self.folder / "tables.json", json.dumps(about).encode(), alone=True)
             recover(self.folder)
             yield
 

@@ -64,7 +64,7 @@ class Publication:
         one_move = len(self._targets) == 1 and not (self._root / self._targets[0]).exists()
         if not one_move:
             plan = {"id": self._id, "targets": self._targets}
-            replace_file(self._root / JOURNAL, json.dumps(plan).encode())
+            replace_file(self._root / JOURNAL, json.dumps(plan).encode(), alone=True)
         finish(self._root, self._id, self._targets)
 
     def discard(self) -> None:

@@ -15,14 +15,20 @@ DRAFT_SUFFIX = ".new"
 
 
 def replace_file(
-    path: Path, content: bytes, *, mode: int = EVERYBODY_READS, durable: bool = True
+    path: Path,
+    content: bytes,
+    *,
+    mode: int = EVERYBODY_READS,
+    durable: bool = True,
+    alone: bool = False,
 ) -> None:
     """Put ``content`` in place of what the file holds, or where there is none.
 
     Whoever reads it finds the old content or the new one, also if we are killed. ``durable``: when
-    this returns it is on the disk, and a power cut takes it no more.
+    this returns it is on the disk, and a power cut takes it no more. ``alone``: nobody else writes
+    this file now (a lock is held), so what we left of it when we were killed can be removed.
     """
-    with draft_of(path) as draft:
+    with draft_of(path, alone) as draft:
         _write(draft, content, mode, durable)
     if durable:
         sync_folder(path.parent)
@@ -45,13 +51,13 @@ def create_file(
 
 
 @contextmanager
-def draft_of(path: Path) -> Iterator[Path]:
+def draft_of(path: Path, alone: bool = False) -> Iterator[Path]:
     """A new name beside ``path``: what the block writes there takes its place at the end.
 
     If anything fails the draft is removed, and what was at ``path`` still is. A system error names
     ``path``, which the user knows.
     """
-    with _draft(path) as draft:
+    with _draft(path, alone) as draft:
         yield draft
         os.replace(draft, path)
 
@@ -68,10 +74,12 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _draft(path: Path) -> Iterator[Path]:
-    # The name is nobody else's: two processes may be writing the same file.
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}{DRAFT_SUFFIX}")
+def _draft(path: Path, alone: bool = False) -> Iterator[Path]:
+    name = "only" if alone else secrets.token_hex(8)  # two may be writing the same file
+    draft = path.with_name(f".{path.name}.{name}{DRAFT_SUFFIX}")
     try:
+        if alone:
+            draft.unlink(missing_ok=True)
         yield draft
     except OSError as error:
         if error.errno is None:

@@ -63,4 +63,4 @@ class Ledger:
 
     def _write(self) -> None:
         content = json.dumps({"format": 1, "imports": self._imports}, indent=1)
-        replace_file(self._file, content.encode())
+        replace_file(self._file, content.encode(), alone=True)
