@@ -70,9 +70,9 @@ def test_a_terminal_gets_short_names_and_markup_in_data_stays_text() -> None:
 
 def test_a_long_message_is_cut_for_people() -> None:
     text = shown(b"a" * 100_000)
-    assert text.endswith("... (100000 bytes)")
+    assert text.endswith("... (100,000 bytes)")
     assert len(text) < LONGEST_SHOWN + 50
-    assert shown(b"\xff" * 100_000).startswith("100000 bytes: ffff")
+    assert shown(b"\xff" * 100_000).startswith("100,000 bytes: ffff")
 
 
 def test_a_character_cut_in_two_does_not_make_text_binary() -> None:

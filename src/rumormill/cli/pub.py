@@ -12,10 +12,10 @@ from pathlib import Path
 
 from rumormill.cli.options import NetworkPlan
 from rumormill.cli.output import warn
-from rumormill.cli.render import plural
 from rumormill.cli.sentences import EXIT_FAILED, EXIT_INTERRUPTED
 from rumormill.cli.session import Session, run_session
 from rumormill.core.errors import MessageTooLargeError, NotReadyError
+from rumormill.core.words import plural
 
 LINES_AHEAD = 100
 """Lines of stdin that are read before they are published."""

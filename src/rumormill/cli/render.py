@@ -7,14 +7,16 @@ import io
 import json
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from rich.console import Console
 from rich.text import Text
 
-from rumormill.cli.sentences import printable
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
+from rumormill.core.words import plural as plural  # the demo takes it from here
+from rumormill.core.words import printable, short
 
 LONGEST_SHOWN = 2000
 """Characters of a message that a person gets to see; ``--json`` has all."""
@@ -158,9 +160,14 @@ def json_line(event: str, fields: Mapping[str, Any]) -> str:
     >>> json_line("message", {"data": "Zürich \\x9b"})
     '{"event":"message","data":"Z\\\\u00fcrich \\\\u009b"}'
     """
-    row = {"event": event, **fields}
-    line = json.dumps(row, separators=(",", ":"), ensure_ascii=False)
-    return line if line.isprintable() else json.dumps(row, separators=(",", ":"))
+    return json_text({"event": event, **fields})
+
+
+def json_text(value: Mapping[str, Any], allow_nan: bool = True) -> str:
+    """The same of any object; ``allow_nan``: whether NaN, which is no JSON, may be in it."""
+    write = partial(json.dumps, value, separators=(",", ":"), allow_nan=allow_nan)
+    line = write(ensure_ascii=False)
+    return line if line.isprintable() else write()
 
 
 def shown(data: bytes) -> str:
@@ -177,22 +184,4 @@ def shown(data: bytes) -> str:
         return f"{plural(len(data), 'byte')}: {text}{'' if whole else '...'}"
     if len(text) <= LONGEST_SHOWN and len(head) == len(data):
         return printable(text)
-    return f"{printable(text[:LONGEST_SHOWN])}... ({len(data)} bytes)"
-
-
-def short(peer: str) -> str:
-    """A peer id that fits on a line: the ends differ, the beginnings do not.
-
-    >>> short("12D3KooWD3eckifWpRn9wQpMG9R9hX3sD158z7EqHWmweQAJU5SA")
-    '12D3..QAJU5SA'
-    """
-    return peer if len(peer) <= 16 else f"{peer[:4]}..{peer[-7:]}"
-
-
-def plural(count: int, noun: str) -> str:
-    """A number and its noun.
-
-    >>> plural(1, "peer"), plural(2, "peer")
-    ('1 peer', '2 peers')
-    """
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"{printable(text[:LONGEST_SHOWN])}... ({plural(len(data), 'byte')})"

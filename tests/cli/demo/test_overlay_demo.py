@@ -80,7 +80,7 @@ def test_without_what_bep50_needs_the_demo_does_without_the_second_act_and_says_
     def without_bencode(name: str) -> object:
         return None if name == "bencode2" else importlib.util.find_spec(name)
 
-    monkeypatch.setattr("rumormill.live.families.find_spec", without_bencode)
+    monkeypatch.setattr("rumormill.system.packages.find_spec", without_bencode)
     assert rumormill.cli.demo.overlay_possible() is False
     complaint = capsys.readouterr().err
     assert "without the second act" in complaint

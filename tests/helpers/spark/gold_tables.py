@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import heapq
 import json
-import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -22,6 +21,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rumormill.core.percentiles import percentile
 from rumormill.pipeline.lake import FORMAT
 from rumormill.pipeline.tables.schema import GOLD
 
@@ -183,9 +183,8 @@ class Toy:
 
 
 def rank(values: Sequence[float], share: float) -> float | None:
-    """The contract's percentile: of n sorted values, the one at min(n - 1, floor(share * n))."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, math.floor(share * len(ordered)))] if ordered else None
+    """The percentile, of values in any order."""
+    return percentile(sorted(values), share)
 
 
 def gold_rows(run: Run) -> dict[str, Rows]:

@@ -62,9 +62,9 @@ ranked as (
 ),
 latencies as (
     select topic,
-        max(latency) filter (place = floor(0.5 * n)) / 1000 as p50,
-        max(latency) filter (place = floor(0.9 * n)) / 1000 as p90,
-        max(latency) filter (place = floor(0.99 * n)) / 1000 as p99,
+        max(latency) filter (place = ceil(0.5 * n) - 1) / 1000 as p50,
+        max(latency) filter (place = ceil(0.9 * n) - 1) / 1000 as p90,
+        max(latency) filter (place = ceil(0.99 * n) - 1) / 1000 as p99,
         max(latency) / 1000 as top
     from ranked group by topic
 ),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from rumormill.core.limits import Allowance
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.queue import PeerQueue
-from rumormill.libp2p.stack.limits import Allowance
 from rumormill.libp2p.wire.frames import FrameReader
 
 REJECTIONS_RATE = 1.0

@@ -11,14 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from rumormill.core.words import plural
 from rumormill.pipeline.report.gold import Gold
 from rumormill.pipeline.report.rows import AlertRow, ProblemRow
-from rumormill.pipeline.report.words import (
-    listed,
-    milliseconds,
-    percent,
-    plural,
-)
+from rumormill.pipeline.report.words import listed, milliseconds, percent
 
 Names = Mapping[tuple[str, str], str]
 """What the sentences call the topic or the peer of (network, name)."""

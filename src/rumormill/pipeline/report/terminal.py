@@ -13,10 +13,11 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rumormill.core.words import plural, printable
 from rumormill.pipeline.report.bars import bar, distribution, sparkline
 from rumormill.pipeline.report.figures import Report, speed, verdict
 from rumormill.pipeline.report.problems import Weight
-from rumormill.pipeline.report.words import digits, percent, plural, printable, size
+from rumormill.pipeline.report.words import digits, percent, size
 
 MOST_TOPICS = 20
 MOST_PEERS = 15
