@@ -136,6 +136,7 @@ class PeerJoined(NamedTuple):
     peer: Peer
     protocol: str
     outbound: bool = False
+    address: str = ""
 
 
 class PeerLeft(NamedTuple):

@@ -24,6 +24,7 @@ from rumormill.libp2p.host.host import Host
 from tests.helpers.libp2p.host_net import FAKE_PROTOCOL, FakePubsub, HostNet, key
 
 ALICE, BOB, CAROL = (key(name).peer for name in ("alice", "bob", "carol"))
+BOB_ADDRESS = "/ip4/10.0.0.1/tcp/4001"
 
 
 class Pair:
@@ -57,9 +58,9 @@ def test_two_hosts_connect_and_each_pubsub_hears_of_the_other_once() -> None:
     assert pair.alice.peers() == (BOB,) and pair.bob.peers() == (ALICE,)
     assert pair.net.dials(pair.alice) == [DialEnded(pair.bob_address, BOB)]
     joined = [each for each in pair.alice_pubsub.inputs if isinstance(each, PeerJoined)]
-    assert joined == [PeerJoined(BOB, FAKE_PROTOCOL, outbound=True)]
+    assert joined == [PeerJoined(BOB, FAKE_PROTOCOL, True, BOB_ADDRESS)]
     joined = [each for each in pair.bob_pubsub.inputs if isinstance(each, PeerJoined)]
-    assert joined == [PeerJoined(ALICE, FAKE_PROTOCOL, outbound=False)]
+    assert joined == [PeerJoined(ALICE, FAKE_PROTOCOL, False, "/ip4/10.0.0.0/tcp/4001")]
     [opened] = pair.net.traces(pair.alice, trace.CONNECTION_OPENED)
     assert opened.peer == BOB
     assert opened.fields == {"address": pair.bob_address, "outbound": True}

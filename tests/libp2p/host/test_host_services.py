@@ -31,6 +31,7 @@ from rumormill.libp2p.wire.frames import FrameReader, length_prefixed
 from tests.helpers.libp2p.host_net import FAKE_PROTOCOL, FakePubsub, HostNet, key
 
 BOB = key("bob").peer
+BOB_ADDRESS = "/ip4/10.0.0.1/tcp/4001"
 
 
 class Scene:
@@ -183,7 +184,7 @@ def test_a_push_that_tells_of_pubsub_brings_the_peer_in() -> None:
     info = IdentifyInfo(protocols=tuple(scene.bob.protocols))
     scene.write(stream, length_prefixed(encode_identify(info)))
     scene.close(stream)
-    assert scene.pubsub.inputs == [PeerJoined(BOB, FAKE_PROTOCOL, outbound=True)]
+    assert scene.pubsub.inputs == [PeerJoined(BOB, FAKE_PROTOCOL, True, BOB_ADDRESS)]
 
 
 def test_our_own_push_is_written_and_ended() -> None:

@@ -26,7 +26,6 @@ from rumormill.core.machine import (
     Checked,
     CheckedMany,
     Connect,
-    Drop,
     Effect,
     Hold,
     Input,
@@ -115,8 +114,8 @@ class Host:
             parameters=parameters,
             table=table,
             turn=turn,
-            translate={Drop: self._drop, Connect: self._connect},
             drop=self._keeper.drop,
+            connect=self._connect,
         )
         self._services = Services(
             parameters=parameters,
@@ -234,9 +233,6 @@ class Host:
         self._keeper.shut(now)
 
     # ---- what the parts want of each other
-
-    def _drop(self, effect: Drop, now: float) -> None:
-        self._keeper.drop(effect.peer, effect.reason, now)
 
     def _connect(self, effect: Connect, now: float) -> None:
         if not self._table.connected(effect.peer):

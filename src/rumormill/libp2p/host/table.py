@@ -43,7 +43,7 @@ class Link:
 
     __slots__ = (
         "address", "connection", "dirty", "gone", "group", "id", "observed",
-        "peer", "stalls_at", "streams", "target", "timed", "write_ready",
+        "peer", "pubsub_streams", "stalls_at", "streams", "target", "timed", "write_ready",
     )  # fmt: skip
 
     def __init__(
@@ -60,6 +60,8 @@ class Link:
         self.peer = ""
         """Whose it is; empty until the handshake is done."""
         self.streams: dict[int, StreamOwner] = {}
+        self.pubsub_streams = 0
+        """Pubsub streams of ours that the peer has agreed to on it, one after the other."""
         self.write_ready = True
         self.stalls_at = 0.0
         """While the transport takes nothing: when we lose patience."""

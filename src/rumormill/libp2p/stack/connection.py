@@ -65,8 +65,8 @@ class Connection:
 
     __slots__ = (
         "_deadline", "_dialer", "_later", "_limits", "_now", "_out", "_protocols", "_session",
-        "_settling", "_transport", "_upgrade", "close_reason", "closed", "established", "peer",
-        "public_key",
+        "_settling", "_transport", "_unconfirmed", "_upgrade", "close_reason", "closed",
+        "established", "peer", "public_key",
     )  # fmt: skip
 
     def __init__(
@@ -101,6 +101,7 @@ class Connection:
         self._session: YamuxSession | None = None
         self._settling: Settling | None = None
         self._later: list[ConnectionEvent] = []
+        self._unconfirmed: dict[int, int] = {}
         self._out = b""
 
     # ---- bytes and time
@@ -233,6 +234,14 @@ class Connection:
             return settling.unsent(stream)
         return session.unsent(stream)
 
+    def unconfirmed(self, stream: int) -> int:
+        """Bytes written that the peer has not shown to have read, as far as its window tells.
+
+        Still known when the stream was reset with the last bytes received, or its connection ended.
+        """
+        session = self._session
+        return self._unconfirmed.get(stream, 0) if session is None else session.unconfirmed(stream)
+
     @property
     def queued(self) -> int:
         """Bytes written to streams and not yet in :meth:`data_to_send`."""
@@ -339,4 +348,6 @@ class Connection:
             with contextlib.suppress(RemoteProtocolError):
                 self._out += self._transport.encrypt(encode_header(GO_AWAY, 0, 0, code))
         self.closed = True
+        if self._session is not None:
+            self._unconfirmed = self._session.all_unconfirmed()
         self._session = self._settling = self._transport = None

@@ -82,8 +82,8 @@ class YamuxSession:
 
     __slots__ = (
         "_body_ends", "_body_left", "_body_stream", "_control", "_dirty", "_empty_allowance",
-        "_empty_frames", "_held_bytes", "_keepalive", "_limits", "_partial", "_pieces", "_streams",
-        "_table", "gone", "queued",
+        "_empty_frames", "_held_bytes", "_keepalive", "_limits", "_partial", "_pieces", "_reset",
+        "_streams", "_table", "gone", "queued",
     )  # fmt: skip
 
     def __init__(
@@ -103,6 +103,7 @@ class YamuxSession:
         self._body_left = 0
         self._body_ends = False
         self._pieces: list[memoryview] = []
+        self._reset: dict[int, int] = {}
         self._held_bytes = 0
         self._empty_frames = 0
         self._empty_allowance = Allowance(limits.empty_frames_rate, limits.empty_frames_burst)
@@ -118,6 +119,8 @@ class YamuxSession:
         Raises :class:`RemoteProtocolError`; what came before the fault is in ``events`` then.
         """
         self._keepalive.heard_at = now
+        if self._reset:
+            self._reset.clear()
         try:
             self._read(data, now, events)
         finally:
@@ -243,6 +246,7 @@ class YamuxSession:
                 events.append(StreamArrived(number))
         elif flags & RST:
             if stream is not None:
+                self._reset[number] = stream.unconfirmed
                 self._forget(stream)
                 events.append(StreamReset(number, "reset_by_peer"))
             return None
@@ -344,6 +348,18 @@ class YamuxSession:
         """Bytes that wait for the peer's window."""
         target = self._streams.get(stream)
         return 0 if target is None else target.unsent
+
+    def unconfirmed(self, stream: int) -> int:
+        """Bytes written that the peer may not have read; see :class:`YamuxStream`.
+
+        Of a stream that the peer has reset, until more of the peer's bytes are read.
+        """
+        target = self._streams.get(stream)
+        return self._reset.get(stream, 0) if target is None else target.unconfirmed
+
+    def all_unconfirmed(self) -> dict[int, int]:
+        """The same of every stream that there is."""
+        return {number: stream.unconfirmed for number, stream in self._streams.items()}
 
     def end(self, stream: int) -> None:
         """Send nothing more on this stream once what is queued has left."""

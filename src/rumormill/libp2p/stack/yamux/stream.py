@@ -71,6 +71,14 @@ class YamuxStream:
         return max(0, self.queued - self.send_window)
 
     @property
+    def unconfirmed(self) -> int:
+        """Bytes written that the peer has not made room for again: it may not have read them.
+
+        A peer that has enlarged its window makes this too small, one that grants late too large.
+        """
+        return self.queued + max(0, INITIAL_WINDOW - self.send_window)
+
+    @property
     def over(self) -> bool:
         """Both sides have ended it."""
         return self.end_sent and self.ended_by_peer
