@@ -63,9 +63,10 @@ class Deliver(NamedTuple):
 
 
 class Connect(NamedTuple):
-    """A peer that the machine would like to be connected to."""
+    """A peer that the machine would like to be connected to, and where it is said to be."""
 
     peer: Peer
+    addresses: tuple[str, ...] = ()
 
 
 class Drop(NamedTuple):

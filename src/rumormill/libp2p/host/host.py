@@ -1,7 +1,7 @@
 """A whole libp2p node without I/O: connections, identify, ping, and pubsub on top.
 
 Inputs: ``TransportOpened``, ``TransportFailed``, ``BytesReceived``, ``TransportClosed``,
-``WriteReady`` and ``Listening`` from the transport; ``Dial``, ``HangUp``, ``Hold``, ``Shutdown``
+``WriteReady`` and ``Listening`` from the transport; ``Dial``, ``Hold``, ``Shutdown``
 from the user; ``Subscribe``, ``Unsubscribe``, ``Publish`` and ``Checked`` for pubsub.
 
 Effects: ``OpenTransport``, ``CancelTransport``, ``WriteBytes`` (one per connection and turn),
@@ -45,7 +45,6 @@ from rumormill.core.transport import (
     TransportOpened,
     WriteReady,
 )
-from rumormill.libp2p.effects import HangUp
 from rumormill.libp2p.host.dialer import Dialer
 from rumormill.libp2p.host.keeper import ConnectionKeeper, in_words
 from rumormill.libp2p.host.parameters import HostParameters
@@ -140,7 +139,6 @@ class Host:
             TransportFailed: self._on_transport_failed,
             Listening: self._on_listening,
             Dial: self._on_dial,
-            HangUp: self._on_hang_up,
             Hold: self._on_hold,
             Shutdown: self._on_shutdown,
         }
@@ -210,10 +208,6 @@ class Host:
     def _on_transport_failed(self, input: TransportFailed, now: float) -> None:
         self._dialer.transport_failed(input.dial, in_words(input.reason), now)
 
-    def _on_hang_up(self, input: HangUp, now: float) -> None:
-        self._dialer.forget(input.peer)
-        self._keeper.drop(input.peer, "hung_up", now)
-
     def _on_hold(self, input: Hold, now: float) -> None:
         if input.paused != self._paused:
             self._paused = input.paused
@@ -236,7 +230,7 @@ class Host:
 
     def _connect(self, effect: Connect, now: float) -> None:
         if not self._table.connected(effect.peer):
-            self._dialer.wanted(effect.peer, now)
+            self._dialer.wanted(effect.peer, effect.addresses, now)
 
     def _protocols(self) -> tuple[str, ...]:
         return self._pubsub.protocols + SERVICES
