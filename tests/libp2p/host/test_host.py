@@ -277,7 +277,7 @@ def test_a_wrong_address_is_the_callers_fault() -> None:
 def test_an_input_that_is_none_is_the_callers_fault() -> None:
     pair = Pair(connect=False)
     with pytest.raises(LocalProtocolError, match="str"):
-        pair.alice.handle("hello", 0.0)
+        pair.alice.handle("hello", 0.0)  # type: ignore[arg-type]
 
 
 def test_shutdown_says_goodbye_to_all_and_refuses_what_comes_later() -> None:

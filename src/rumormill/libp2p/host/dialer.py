@@ -7,10 +7,10 @@ import random
 from collections.abc import Callable
 
 from rumormill.core.errors import LocalProtocolError
-from rumormill.core.machine import Effect
 from rumormill.core.timers import Alarm, Timers
 from rumormill.core.trace import CONNECTION_FAILED, DIAL_SCHEDULED, TraceEvent, type_of_field
 from rumormill.core.transport import CancelTransport, DialEnded, OpenTransport
+from rumormill.libp2p.host.effects import HostEffect
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.stack.multiaddr import Multiaddr
 
@@ -67,7 +67,7 @@ class Dialer:
         parameters: HostParameters,
         random: random.Random,
         connected: Callable[[str], bool],
-        effects: list[Effect],
+        effects: list[HostEffect],
         alarm: Alarm | None = None,
     ) -> None:
         self._node = node

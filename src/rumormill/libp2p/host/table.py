@@ -5,10 +5,10 @@ from __future__ import annotations
 import ipaddress
 from typing import Protocol
 
-from rumormill.core.machine import Effect
 from rumormill.core.timers import Alarm
 from rumormill.core.trace import TraceEvent, type_of_field
 from rumormill.libp2p.host.dialer import Target
+from rumormill.libp2p.host.effects import HostEffect
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.stack.connection import Connection
 from rumormill.libp2p.stack.multiaddr import Multiaddr
@@ -86,7 +86,7 @@ class Turn:
         self.node = node
         self.alarm = Alarm()
         """When the first of the parts wants to be woken."""
-        self.effects: list[Effect] = []
+        self.effects: list[HostEffect] = []
         self.dirty: list[Link] = []
         """Connections that may have something to send."""
 
@@ -101,12 +101,6 @@ class Turn:
     ) -> None:
         """Something happened."""
         self.effects.append(TraceEvent(now, self.node, event, peer=peer, fields=fields))
-
-    def take(self) -> list[Effect]:
-        """The effects so far; the list is empty again."""
-        effects = self.effects[:]
-        self.effects.clear()
-        return effects
 
 
 class ConnectionTable:
