@@ -31,6 +31,7 @@ DIALECTS = {
         dialect("js", signing="StrictNoSign"),
     ],
     "py": [dialect("py"), dialect("py", signing="StrictNoSign")],
+    "go": [dialect("go"), dialect("go", signing="StrictNoSign")],
 }
 
 

@@ -71,9 +71,10 @@ class Deliver(NamedTuple):
 
 
 class Connect(NamedTuple):
-    """A peer that the machine would like to be connected to."""
+    """A peer that the machine would like to be connected to, and where it is said to be."""
 
     peer: Peer
+    addresses: tuple[str, ...] = ()
 
 
 class Drop(NamedTuple):
@@ -144,6 +145,7 @@ class PeerJoined(NamedTuple):
     peer: Peer
     protocol: str
     outbound: bool = False
+    address: str = ""
 
 
 class PeerLeft(NamedTuple):

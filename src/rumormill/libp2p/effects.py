@@ -34,9 +34,3 @@ class StreamRenewed(NamedTuple):
     """
 
     peer: Peer
-
-
-class HangUp(NamedTuple):
-    """Close every connection to ``peer`` and forget its address."""
-
-    peer: Peer

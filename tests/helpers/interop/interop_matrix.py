@@ -86,13 +86,7 @@ BEP50_ROWS = (
     (KILLED, BOTH),
 )
 
-NO_ROUTER = "the go module proxy has no router: see tests/vectors/go-wire"
 LIBP2P_ABSENT: dict[tuple[str, str], str] = {
-    **{
-        (behaviour, "go"): NO_ROUTER
-        for behaviour, _ in LIBP2P_ROWS
-        if behaviour not in (IDENTIFY, PING, STREAMS)
-    },
     **{
         (behaviour, peer): "a matter of the stack: tested with go"
         for behaviour in (PING, STREAMS)
@@ -197,7 +191,7 @@ def word(cell: Cell, outcomes: list[Outcome] | None) -> str:
 
     >>> word(Cell(PING, OURS, "go"), [Outcome("passed"), Outcome("passed")])
     'yes (2)'
-    >>> word(Cell(PING, OURS, "go"), None), word(Cell(MESH, BOTH, "go"), None)
+    >>> word(Cell(PING, OURS, "go"), None), word(Cell(PING, OURS, "js"), None)
     ('?', '-')
     """
     if not outcomes:

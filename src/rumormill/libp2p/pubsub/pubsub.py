@@ -49,6 +49,7 @@ from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.pubsub.rules import RuleBook
 from rumormill.libp2p.pubsub.subscriptions import SubscriptionFilter, SubscriptionTable
 from rumormill.libp2p.stack.peer_id import PeerNames
+from rumormill.libp2p.wire.frames import FrameReader
 from rumormill.libp2p.wire.message import WireMessage, decode_message
 from rumormill.libp2p.wire.rpc import (
     Control,
@@ -233,6 +234,12 @@ class Pubsub:
         state = self.peers.get(restarted.peer)
         if state is not None:
             state.reader = type(state.reader)(self.parameters.max_rpc_size)
+
+    def take_reader(self, peer: Peer) -> FrameReader:
+        """Give away what is half read of the peer's stream: what comes next begins a frame."""
+        state = self.peers[peer]
+        reader, state.reader = state.reader, FrameReader(self.parameters.max_rpc_size)
+        return reader
 
     def _on_stream_lost(self, lost: StreamLost, now: float) -> None:
         """What waits goes the way of what was sent: the peer may have choked on just that."""
