@@ -26,26 +26,17 @@ from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.trace import TraceEvent
 from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter
-from rumormill.libp2p.gossipsub.router import MESHSUB_1_0
+from rumormill.libp2p.gossipsub.features import MESHSUB_1_0
 from rumormill.libp2p.pubsub.floodsub import FLOODSUB, FloodsubRouter
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.pubsub import Pubsub
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.stack.keys import PrivateKey
+from rumormill.libp2p.wire import Control, Graft, IHave, IWant, Prune, Rpc, Subscription, decode_rpc
 from rumormill.libp2p.wire.frames import FrameReader, length_prefixed
 from rumormill.libp2p.wire.message import WireMessage
-from rumormill.libp2p.wire.rpc import (
-    Control,
-    Graft,
-    IHave,
-    IWant,
-    Prune,
-    Rpc,
-    Subscription,
-    decode_rpc,
-    encode_rpc,
-)
 from rumormill.libp2p.wire.signing import signed_message, verify
+from tests.helpers.libp2p.rpc_encoding import encode_rpc
 
 EffectType = TypeVar("EffectType")
 
@@ -181,16 +172,16 @@ class Workbench:
         return self.say(peer, Rpc(messages=(message,)))
 
     def graft(self, peer: str, topic: str) -> list[Effect]:
-        return self.say(peer, Rpc(control=Control(graft=(Graft(topic),))))
+        return self.say(peer, Rpc(control=Control((Graft(topic),))))
 
     def prune(self, peer: str, topic: str, backoff: int | None = None) -> list[Effect]:
-        return self.say(peer, Rpc(control=Control(prune=(Prune(topic, backoff),))))
+        return self.say(peer, Rpc(control=Control((Prune(topic, backoff),))))
 
     def ihave(self, peer: str, topic: str, *ids: bytes) -> list[Effect]:
-        return self.say(peer, Rpc(control=Control(ihave=(IHave(topic, ids),))))
+        return self.say(peer, Rpc(control=Control((IHave(topic, ids),))))
 
     def iwant(self, peer: str, *ids: bytes) -> list[Effect]:
-        return self.say(peer, Rpc(control=Control(iwant=(IWant(ids),))))
+        return self.say(peer, Rpc(control=Control((IWant(ids),))))
 
     def writable(self, peer: str, ready: bool) -> None:
         self.feed(Writable(peer, ready))
@@ -239,10 +230,10 @@ def items(rpc: Rpc) -> list[tuple[Any, ...]]:
     ]
     found += [("message", message.raw) for message in rpc.messages]
     control = rpc.control or Control()
-    found += [("graft", each.topic) for each in control.graft]
-    found += [("prune", each.topic) for each in control.prune]
-    found += [("iwant", frozenset(each.message_ids)) for each in control.iwant]
-    found += [("ihave", each.topic, frozenset(each.message_ids)) for each in control.ihave]
+    found += [("graft", each.topic) for each in control.of(Graft)]
+    found += [("prune", each.topic) for each in control.of(Prune)]
+    found += [("iwant", frozenset(each.message_ids)) for each in control.of(IWant)]
+    found += [("ihave", each.topic, frozenset(each.message_ids)) for each in control.of(IHave)]
     return found
 
 

@@ -9,8 +9,8 @@ from rumormill.core.machine import Check, Checked, CheckedMany, Drop, Send, Verd
 from rumormill.core.protobuf import bytes_field
 from rumormill.core.transport import HoldPeer
 from rumormill.libp2p.pubsub.parameters import TopicRules
+from rumormill.libp2p.wire import Rpc
 from rumormill.libp2p.wire.message import WireMessage, build_message, decode_message
-from rumormill.libp2p.wire.rpc import Rpc
 from tests.helpers.libp2p.workbench import (
     Workbench,
     floodsub,

@@ -12,8 +12,9 @@ from rumormill.core.errors import LocalProtocolError
 from rumormill.core.machine import Drop, Peer, PeerJoined, PeerLeft, Received, RoomAgain, Send
 from rumormill.libp2p.effects import StreamLost, StreamRenewed, StreamRestarted
 from rumormill.libp2p.pubsub.router import Router
+from rumormill.libp2p.wire import Graft, Rpc, Subscription, WireMessage
 from rumormill.libp2p.wire.frames import length_prefixed
-from rumormill.libp2p.wire.rpc import Rpc, Subscription, encode_rpc
+from tests.helpers.libp2p.rpc_encoding import encode_rpc
 from tests.helpers.libp2p.workbench import (
     FLOODSUB,
     MESHSUB_1_0,
@@ -218,7 +219,7 @@ def test_on_a_new_stream_of_ours_the_peers_of_our_meshes_are_grafted_again() -> 
     bench.feed(StreamRenewed("ann"))
     [rpc] = bench.took("ann")
     assert rpc.control is not None
-    assert [each.topic for each in rpc.control.graft] == ["t"]
+    assert [each.topic for each in rpc.control.of(Graft)] == ["t"]
 
 
 def test_what_waits_when_our_stream_breaks_is_lost_and_counted() -> None:
@@ -228,6 +229,7 @@ def test_what_waits_when_our_stream_breaks_is_lost_and_counted() -> None:
     bench.writable("ann", False)
     bench.publish("t", b"rain")
     assert bench.pubsub.full(("t",))
+    bench.pubsub.watch_room(("t",))
     bench.forget()
     bench.feed(StreamLost("ann"))
     [event] = bench.events(trace.DROPPED, reason="stream_lost")
@@ -368,7 +370,7 @@ def test_the_last_unsubscribe_of_a_topic_removes_it_from_the_tables() -> None:
     bench.join("ann", "t")
     bench.say("ann", Rpc(subscriptions=(Subscription(False, "t"),)))
     assert bench.pubsub.sizes()["peer_topics"] == 0
-    assert not bench.pubsub._table._by_topic
+    assert not bench.pubsub.table._by_topic
 
 
 def test_what_is_said_twice_in_one_rpc_counts_once() -> None:
@@ -435,7 +437,10 @@ class OnlyTheFirst(Router):
 
     protocols: ClassVar[tuple[str, ...]] = ("/only-the-first/1.0.0",)
 
-    def targets(self, topics: tuple[str, ...], own: bool, now: float) -> Iterable[Peer]:
+    def targets(self, message: WireMessage, own: bool, now: float) -> Iterable[Peer]:
+        return self.would_reach(message.topics)
+
+    def would_reach(self, topics: tuple[str, ...]) -> Iterable[Peer]:
         return [peer for topic in topics for peer in list(self.pubsub.subscribers(topic))[:1]]
 
 
