@@ -32,7 +32,18 @@ from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.pubsub import Pubsub
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.stack.keys import PrivateKey
-from rumormill.libp2p.wire import Control, Graft, IHave, IWant, Prune, Rpc, Subscription, decode_rpc
+from rumormill.libp2p.wire import (
+    GOSSIP_KINDS,
+    Control,
+    ControlKinds,
+    Graft,
+    IHave,
+    IWant,
+    Prune,
+    Rpc,
+    Subscription,
+    decode_rpc,
+)
 from rumormill.libp2p.wire.frames import FrameReader, length_prefixed
 from rumormill.libp2p.wire.message import WireMessage
 from rumormill.libp2p.wire.signing import signed_message, verify
@@ -57,8 +68,11 @@ class Workbench:
         key: PrivateKey | None = None,
         answer_checks: bool = True,
         first_sequence: int | None = 1,
+        kinds: ControlKinds = GOSSIP_KINDS,
         **parameters: Any,
     ) -> None:
+        """``kinds`` are those of control that what the node says is read with."""
+        self.kinds = kinds
         self.key = key or identity("the node on the bench")
         self.router = router or GossipsubRouter()
         self.now = 0.0
@@ -114,7 +128,8 @@ class Workbench:
             if isinstance(effect, Send):
                 reader = FrameReader(largest=1 << 24)
                 for frame in reader.feed(effect.packet):
-                    self.sent.setdefault(effect.peer, []).append(decode_rpc(frame))
+                    rpc = decode_rpc(frame, kinds=self.kinds)
+                    self.sent.setdefault(effect.peer, []).append(rpc)
                 assert reader.pending == 0, "a packet holds whole frames only"
             elif isinstance(effect, Check):
                 if self.answer_checks:

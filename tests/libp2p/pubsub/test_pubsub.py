@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 import pytest
 
 from rumormill.core import trace
 from rumormill.core.errors import LocalProtocolError
 from rumormill.core.machine import Drop, Peer, PeerJoined, PeerLeft, Received, RoomAgain, Send
-from rumormill.libp2p.effects import StreamLost, StreamRenewed, StreamRestarted
+from rumormill.libp2p.effects import PubsubInput, StreamLost, StreamRenewed, StreamRestarted
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.wire import Graft, Rpc, Subscription, WireMessage
 from rumormill.libp2p.wire.frames import length_prefixed
@@ -220,6 +220,27 @@ def test_on_a_new_stream_of_ours_the_peers_of_our_meshes_are_grafted_again() -> 
     [rpc] = bench.took("ann")
     assert rpc.control is not None
     assert [each.topic for each in rpc.control.of(Graft)] == ["t"]
+
+
+def test_on_a_new_stream_of_the_peers_we_say_all_of_it_again_too() -> None:
+    """go forgets our topics when its stream towards us dies, and would send us nothing any more
+    while we still have it in our mesh."""
+    bench = gossipsub()
+    bench.subscribe("t", "u")
+    bench.join("ann", "t")
+    assert bench.pubsub.mesh("t") == ("ann",)
+    bench.forget()
+    bench.feed(StreamRestarted("ann"))
+    [rpc] = bench.took("ann")
+    assert {each.topic for each in rpc.subscriptions if each.subscribe} == {"t", "u"}
+    assert rpc.control is not None
+    assert [each.topic for each in rpc.control.of(Graft)] == ["t"]
+    bench.feed(StreamRestarted("nobody"))
+
+
+def test_every_input_of_pubsub_has_its_handler() -> None:
+    bench = gossipsub()
+    assert set(bench.pubsub._handlers) == set(get_args(PubsubInput))
 
 
 def test_what_waits_when_our_stream_breaks_is_lost_and_counted() -> None:

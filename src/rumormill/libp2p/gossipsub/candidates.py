@@ -23,7 +23,8 @@ class Candidates(Part):
         self._peers: dict[Feature, dict[Peer, None]] = {
             feature: {} for row in features.values() for feature in row
         }
-        self._without_mesh: dict[Peer, None] = {}
+        self.without_mesh: dict[Peer, None] = {}
+        """Peers that can be in no mesh. Not to be changed from outside."""
 
     def add_peer(self, joined: PeerJoined, now: float) -> None:
         """A peer is there."""
@@ -31,13 +32,13 @@ class Candidates(Part):
         for feature in features:
             self._peers[feature][joined.peer] = None
         if MESH not in features:
-            self._without_mesh[joined.peer] = None
+            self.without_mesh[joined.peer] = None
 
     def remove_peer(self, peer: Peer, now: float) -> None:
         """A peer is gone."""
         for peers in self._peers.values():
             peers.pop(peer, None)
-        self._without_mesh.pop(peer, None)
+        self.without_mesh.pop(peer, None)
 
     def can(self, peer: Peer, feature: Feature) -> bool:
         """Whether the peer is there and has the feature."""
@@ -50,9 +51,7 @@ class Candidates(Part):
 
     def flooded(self, topic: str) -> list[Peer]:
         """Peers that listen to the topic and can be in no mesh: they get every message."""
-        if not self._without_mesh:
-            return []
-        return [peer for peer in self._pubsub.subscribers(topic) if peer in self._without_mesh]
+        return [peer for peer in self._pubsub.subscribers(topic) if peer in self.without_mesh]
 
     def sample(
         self, topic: str, feature: Feature, without: Container[Peer], most: int

@@ -71,7 +71,9 @@ class GossipsubRouter(Router):
                 peers = self._instead_of_mesh(topic)
             else:
                 peers = self._fanout.choose(topic, now)
-        return self._with_flooded(topic, peers)
+        if self._candidates.without_mesh:
+            return [*self._candidates.flooded(topic), *peers]
+        return peers
 
     def would_reach(self, topics: tuple[str, ...]) -> Iterable[Peer]:
         """The same, but if there is no fanout yet, none is chosen."""
@@ -86,14 +88,12 @@ class GossipsubRouter(Router):
                 peers = self._instead_of_mesh(topic)
             else:
                 peers = self._fanout.would_choose(topic)
-        return self._with_flooded(topic, peers)
+        if self._candidates.without_mesh:
+            return [*self._candidates.flooded(topic), *peers]
+        return peers
 
     def _instead_of_mesh(self, topic: str) -> list[Peer]:
         return self._candidates.of(topic, MESH)[: self.parameters.D]
-
-    def _with_flooded(self, topic: str, peers: Iterable[Peer]) -> Iterable[Peer]:
-        flooded = self._candidates.flooded(topic)
-        return [*flooded, *peers] if flooded else peers
 
     def mesh(self, topic: str) -> tuple[Peer, ...]:
         """The topic's mesh."""

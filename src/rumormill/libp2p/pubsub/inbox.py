@@ -48,9 +48,10 @@ class Inbox:
         state = peers.get(peer)
         if state is None:
             return  # the rest of what a dropped peer had sent
+        gate = self._gate
         try:
             for frame in state.reader.feed(received.packet):
-                if self._gate is not None and (admission := self._gate(peer, now)) != "all":
+                if gate is not None and (admission := gate(peer, now)) != "all":
                     self._on_gated(peer, state, frame, admission, now)
                     continue
                 start = 0 if self._trace_packets else lone_message(frame)

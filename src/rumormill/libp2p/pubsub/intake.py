@@ -18,7 +18,7 @@ from rumormill.core.message import Message
 from rumormill.core.trace import DELIVERED, TraceEvent
 from rumormill.core.transport import HoldPeer
 from rumormill.libp2p.pubsub.checks import PendingCheck, PendingChecks
-from rumormill.libp2p.pubsub.message_id import usable
+from rumormill.libp2p.pubsub.message_id import LONGEST_MESSAGE_ID
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.rules import RuleBook
 from rumormill.libp2p.pubsub.seen import SeenCache
@@ -54,7 +54,12 @@ class Intake:
         )
         self._peer_checks = parameters.max_checks_per_peer
         self._peer_bytes = parameters.max_check_bytes // 2
-        self._listeners = pubsub.listeners
+        # Looked up here, not for every message.
+        self._tell_arrived = pubsub.listeners.arrived
+        self._tell_accepted = pubsub.listeners.accepted
+        self._tell_rejected = pubsub.listeners.rejected
+        self._tell_ignored = pubsub.listeners.ignored
+        self._tell_duplicate = pubsub.listeners.duplicate
         self._hold_checks = parameters.hold_checks_per_peer
         self._hold_bytes = parameters.max_check_bytes // 32
 
@@ -82,12 +87,13 @@ class Intake:
             message.id = message_id = rules.message_id(message)
         except Exception:  # whatever the user's own function raises on strange data: a bad id
             message_id = b""
-        if not usable(message_id):
+        # What `usable` says, without a call for every message.
+        if type(message_id) is not bytes or not 0 < len(message_id) <= LONGEST_MESSAGE_ID:
             message.id = b""
             self._reject(message, peer, {peer: None}, "bad_message_id", now)
         elif message_id in self.seen.ids:
             self._trace_duplicate(message, peer)
-            for tell in self._listeners.duplicate:
+            for tell in self._tell_duplicate:
                 tell(message, peer, now)
         else:
             self._check(peer, state, message, now)
@@ -131,7 +137,7 @@ class Intake:
             self._pubsub.effects.append(HoldPeer(peer, True))
 
     def _begin(self, check: PendingCheck, now: float) -> None:
-        for tell in self._listeners.arrived:
+        for tell in self._tell_arrived:
             tell(check.message, check.source, now)
         self._pubsub.effects.append(Check(check.token, check.message, check.source))
 
@@ -186,14 +192,14 @@ class Intake:
         except RemoteProtocolError as error:  # accepted without a look at who wrote it
             self._reject(message, source, holders, error.reason, now)
             return
-        copies = self._copies(check) if self._listeners.duplicate else ()
+        copies = self._copies(check) if self._tell_duplicate else ()
         if sender is not None:
             holders[sender] = None
-        for tell in self._listeners.accepted:
+        for tell in self._tell_accepted:
             tell(message, source, holders, now)
         self._pubsub.forward(message, holders, now)
         for peer, copy in copies:
-            for tell_copy in self._listeners.duplicate:
+            for tell_copy in self._tell_duplicate:
                 tell_copy(copy, peer, now)
 
     def _copies(self, check: PendingCheck) -> tuple[tuple[Peer, WireMessage], ...]:
@@ -243,7 +249,7 @@ class Intake:
         remedy = REMEDIES.get(reason)
         fields = {"reason": reason} if remedy is None else {"reason": reason, "detail": remedy}
         self._pubsub.emit(trace.REJECTED, message.topics[0], message.id or None, source, **fields)
-        for tell in self._listeners.rejected:
+        for tell in self._tell_rejected:
             tell(message, source, holders, reason, now)
 
     def _ignore(
@@ -258,7 +264,7 @@ class Intake:
         self._pubsub.emit(
             trace.IGNORED, message.topics[0], message.id or None, source, reason=reason
         )
-        for tell in self._listeners.ignored:
+        for tell in self._tell_ignored:
             tell(message, source, holders, reason, now)
 
     def _drop(
@@ -274,7 +280,7 @@ class Intake:
             trace.DROPPED, message.topics[0], message.id, source,
             what="message", reason=reason, count=1,
         )  # fmt: skip
-        for tell in self._listeners.ignored:
+        for tell in self._tell_ignored:
             tell(message, source, holders, reason, now)
 
     def _release(self, peer: Peer, message: WireMessage) -> None:

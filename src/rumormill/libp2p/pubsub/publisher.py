@@ -36,6 +36,7 @@ class Publisher:
         self._pubsub = pubsub
         self._intake = intake
         self._rules = rules
+        self._tell_accepted = pubsub.listeners.accepted
         self._next_sequence = first_sequence
         self._terms: dict[tuple[str, ...], tuple[SigningPolicy, int]] = {}
         """Of topics that we published on lately: how to sign, and the largest message."""
@@ -55,7 +56,7 @@ class Publisher:
                 f"a message with this id is known already on {topics[0]!r}: it would go nowhere"
             )
         self._intake.remember(message, now)
-        for tell in pubsub.listeners.accepted:
+        for tell in self._tell_accepted:
             tell(message, None, _NOBODY, now)
         receipt = self._send(message, now)
         pubsub.emit(
