@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
 from rumormill.core.errors import LocalProtocolError
 from rumormill.core.machine import Peer
+from rumormill.core.protobuf import bytes_field
 from rumormill.libp2p.gossipsub import (
     FEATURES,
     GOSSIP,
@@ -20,7 +22,8 @@ from rumormill.libp2p.gossipsub import (
     HeartbeatPart,
 )
 from rumormill.libp2p.pubsub import FLOODSUB, Part, PubsubServices
-from tests.helpers.libp2p.workbench import Workbench, gossipsub
+from rumormill.libp2p.wire import ControlKinds, length_prefixed
+from tests.helpers.libp2p.workbench import Workbench, gossipsub, origin_id, signed
 
 MESHSUB_1_2 = "/meshsub/1.2.0"
 PX, IDONTWANT = "px", "idontwant"
@@ -159,3 +162,27 @@ def test_what_would_be_reached_is_what_is_reached_once_the_fanout_stands() -> No
     assert len(list(bench.router.would_reach(("t",)))) == 3, "no more than there will be"
     reached = bench.publish("t").peers
     assert tuple(bench.router.would_reach(("t",))) == reached
+
+
+# ---- the guide
+
+
+def test_the_guides_router_spares_peers_what_they_do_not_want() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "embedding.md").read_text()
+    (program,) = [each for each in guide.split("```python\n") if "SparingRouter" in each]
+    names: dict[str, Any] = {}
+    exec(compile(program.split("```")[0], "docs/embedding.md", "exec"), names)
+    bench = Workbench(names["SparingRouter"](), kinds=ControlKinds(names["IDONTWANT"]))
+    bench.subscribe("t")
+    for peer in ("ann", "bob", "cyd"):
+        bench.join(peer, "t")
+    message = signed("author", "t", bytes(600), 1)
+    refused = ControlKinds(names["IDONTWANT"]).of(names["IDontWant"](()))
+    entry = bytes_field(3, refused.piece(names["IDontWant"]((origin_id(message),))))
+    bench.say_bytes("bob", length_prefixed(entry))
+    bench.forget()
+    bench.send_message("ann", message)
+    got = [peer for peer, rpcs in bench.sent.items() if any(rpc.messages for rpc in rpcs)]
+    assert got == ["cyd"]
+    told = [rpc.control.of(names["IDontWant"]) for rpc in bench.took("bob") if rpc.control]
+    assert told[0][0].message_ids == (origin_id(message),)
