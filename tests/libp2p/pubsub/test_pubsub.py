@@ -9,7 +9,22 @@ import pytest
 
 from rumormill.core import trace
 from rumormill.core.errors import LocalProtocolError
-from rumormill.core.machine import Drop, Peer, PeerJoined, PeerLeft, Received, RoomAgain, Send
+from rumormill.core.machine import (
+    Checked,
+    CheckedMany,
+    Drop,
+    Peer,
+    PeerJoined,
+    PeerLeft,
+    Publish,
+    Received,
+    RoomAgain,
+    Send,
+    Shutdown,
+    Subscribe,
+    Unsubscribe,
+    Writable,
+)
 from rumormill.libp2p.effects import PubsubInput, StreamLost, StreamRenewed, StreamRestarted
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.wire import Graft, Rpc, Subscription, WireMessage
@@ -238,9 +253,19 @@ def test_on_a_new_stream_of_the_peers_we_say_all_of_it_again_too() -> None:
     bench.feed(StreamRestarted("nobody"))
 
 
-def test_every_input_of_pubsub_has_its_handler() -> None:
+def test_every_input_is_taken_and_what_is_none_is_refused() -> None:
+    inputs: list[PubsubInput] = [
+        PeerJoined("ann", MESHSUB_1_0), Received("ann", b""), Writable("ann", True),
+        StreamRestarted("ann"), StreamLost("ann"), StreamRenewed("ann"), Subscribe("t"),
+        Publish(("t",), b"rain"), Checked(7, "accept"), CheckedMany(()), Unsubscribe("t"),
+        PeerLeft("ann"),
+    ]  # fmt: skip
+    assert {type(each) for each in inputs} == set(get_args(PubsubInput))
     bench = gossipsub()
-    assert set(bench.pubsub._handlers) == set(get_args(PubsubInput))
+    for each in inputs:
+        bench.feed(each)
+    with pytest.raises(LocalProtocolError, match="no input Shutdown"):
+        bench.feed(Shutdown())
 
 
 def test_what_waits_when_our_stream_breaks_is_lost_and_counted() -> None:

@@ -195,8 +195,7 @@ class Pubsub:
 
     def full(self, topics: tuple[str, ...], size: int = 0) -> bool:
         """Whether a message of ``size`` bytes published now would find a queue without room."""
-        size += ENVELOPE
-        peers = self.peers
+        peers, size = self.peers, size + ENVELOPE
         return any(peers[peer].queue.full(size) for peer in self.router.would_reach(topics))
 
     def watch_room(self, topics: tuple[str, ...], size: int = 0) -> None:

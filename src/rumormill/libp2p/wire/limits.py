@@ -21,8 +21,8 @@ class RpcLimits(NamedTuple):
 DEFAULT_LIMITS = RpcLimits()
 
 TAKEN_BY_ALL = RpcLimits(subscriptions=1000, message_ids=5000, control_messages=1000)
-"""What no peer refuses, whatever its version, and so the most that we write into one RPC: go, rust
-and js by default, and rumormill up to 0.1, which took 1000 control messages."""
+"""What no peer refuses by default, and so the most that we write into one RPC: go, rust, js, and
+rumormill itself, which took no more than 1000 control messages when it was young."""
 
 
 def within(limits: RpcLimits, others: RpcLimits) -> RpcLimits:
