@@ -12,6 +12,7 @@ import pytest
 
 from tests.helpers import parallel
 from tests.helpers.cli.command import Command, StartCommand
+from tests.helpers.fuzz import fuzzing
 from tests.helpers.interop import interop_matrix
 from tests.helpers.spark.java_or_skip import java_or_skip
 
@@ -46,7 +47,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """The matrices of the real peers; here, as the process that shows them collects no test."""
+    """What came of the fuzzing, and the matrices of the real peers.
+
+    Here, and not in their folders: of several processes, the one that shows it collects no test.
+    """
+    for report in terminalreporter.stats.get("passed", ()):
+        for name, lines in getattr(report, "user_properties", ()):
+            if name == fuzzing.PROPERTY:
+                terminalreporter.section("fuzzing")
+                terminalreporter.write(lines)
     interop_matrix.show(terminalreporter)
 
 
