@@ -13,17 +13,19 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 LONGEST_FIRST = (
-    "tests/spark/tables",
-    "tests/spark",
-    "tests/fuzz",
+    "spark tables",
+    "spark",
+    # It mostly waits, and leaves the cores to Spark.
     "tests/interop",
     "tests/bench",
+    "tests/fuzz",
+    "tests/spark",
     "tests/conformance",
     "tests/cli",
     "tests/attacks",
     "tests/bep50",
 )
-"""Folders whose files begin before the others, in this order."""
+"""Groups, and folders of files, that begin before the others, in this order."""
 
 OWN_SPARK = ("test_cluster.py", "test_java.py", "test_readme.py")
 """Files of ``tests/spark`` that start Spark in processes of their own, or do without."""
@@ -52,9 +54,9 @@ def group(nodeid: str) -> str:
 
 def longest_first(items: list[pytest.Item]) -> None:
     """Put first what takes long; what is equal keeps its order."""
-    items.sort(key=lambda item: _rank(PurePosixPath(item.nodeid.partition("::")[0])))
+    items.sort(key=lambda item: _rank(group(item.nodeid)))
 
 
-def _rank(path: PurePosixPath) -> int:
-    matching = (at for at, each in enumerate(LONGEST_FIRST) if path.is_relative_to(each))
+def _rank(name: str) -> int:
+    matching = (at for at, each in enumerate(LONGEST_FIRST) if f"{name}/".startswith(f"{each}/"))
     return next(matching, len(LONGEST_FIRST))
