@@ -15,7 +15,7 @@ from rich.text import Text
 
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
-from rumormill.core.words import plural as plural  # the demo takes it from here
+from rumormill.core.topic import Capabilities
 from rumormill.core.words import printable, short
 
 LONGEST_SHOWN = 2000
@@ -44,7 +44,12 @@ class Renderer(Protocol):
     """Turns what happened into a line; an empty one is not printed."""
 
     def ready(
-        self, network: str, id: str, addresses: Sequence[str], http: str | None = None
+        self,
+        network: str,
+        id: str,
+        addresses: Sequence[str],
+        capabilities: Capabilities,
+        http: str | None = None,
     ) -> str:
         """The node is up."""
         ...
@@ -53,8 +58,8 @@ class Renderer(Protocol):
         """A message arrived."""
         ...
 
-    def published(self, receipt: Receipt) -> str:
-        """A message left."""
+    def published(self, receipt: Receipt, at: float) -> str:
+        """A message left, ``at`` seconds since the epoch."""
         ...
 
     def status(self, status: Status) -> str:
@@ -66,19 +71,29 @@ class JsonRenderer:
     """One JSON object a line."""
 
     def ready(
-        self, network: str, id: str, addresses: Sequence[str], http: str | None = None
+        self,
+        network: str,
+        id: str,
+        addresses: Sequence[str],
+        capabilities: Capabilities,
+        http: str | None = None,
     ) -> str:
-        """The first line of every command that opens a network."""
-        fields = {"addresses": list(addresses), "id": id, "network": network}
+        """The first line of every command that opens a network, with what the network promises."""
+        fields = {
+            "addresses": list(addresses),
+            "id": id,
+            "network": network,
+            "capabilities": capabilities._asdict(),
+        }
         return json_line("ready", fields if http is None else {**fields, "http": http})
 
     def message(self, message: Message) -> str:
         """``topic``, ``data`` or ``data_base64``, ``sender``, ``id``, ``received_at``, ..."""
         return json_line("message", message.to_json())
 
-    def published(self, receipt: Receipt) -> str:
-        """``id``, ``topic``, and the peers ``reached``, ``queued`` and ``dropped``."""
-        return json_line("published", receipt.to_json())
+    def published(self, receipt: Receipt, at: float) -> str:
+        """``id``, ``topic``, ``published_at``, the peers ``reached``, ``queued``, ``dropped``."""
+        return json_line("published", {**receipt.to_json(), "published_at": at})
 
     def status(self, status: Status) -> str:
         """Numbers per topic, and every counter of the node."""
@@ -96,7 +111,12 @@ class HumanRenderer:
         )
 
     def ready(
-        self, network: str, id: str, addresses: Sequence[str], http: str | None = None
+        self,
+        network: str,
+        id: str,
+        addresses: Sequence[str],
+        capabilities: Capabilities,
+        http: str | None = None,
     ) -> str:
         """Nothing: stdout is for messages, the commands say this on stderr."""
         return ""
@@ -110,7 +130,7 @@ class HumanRenderer:
             (shown(message.data), ""),
         )
 
-    def published(self, receipt: Receipt) -> str:
+    def published(self, receipt: Receipt, at: float) -> str:
         """Whom it went to, and whom not."""
         text = f"sent to {plural(len(receipt.peers), 'peer')}" if receipt else "sent to nobody"
         losses = [f"{self._name(peer)}: {reason}" for peer, reason in receipt.dropped.items()]

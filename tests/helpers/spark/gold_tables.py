@@ -208,6 +208,8 @@ def gold_rows(run: Run) -> dict[str, Rows]:
         "peers": [
             {
                 **net, "node": name, "published": toy.published[name],
+                "expected": (wanted := sum(toy.published.values()) - toy.published[name]),
+                "missing": wanted - toy.delivered[name],
                 "delivered": toy.delivered[name], "duplicates": toy.duplicates[name],
                 "first_sent": first[name], "repeat_sent": repeated[name],
                 "rejected_by_others": 0, "rejected_here": 0, "ignored_here": 0,
