@@ -16,7 +16,7 @@ from rich.text import Text
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities
-from rumormill.core.words import printable, short
+from rumormill.core.words import plural, printable, short
 
 LONGEST_SHOWN = 2000
 """Characters of a message that a person gets to see; ``--json`` has all."""
