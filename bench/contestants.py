@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bench import versions
-from tests.helpers.interop import js_peer, py_peer, rumormill_peer, rust_peer
+from tests.helpers.interop import go_peer, js_peer, py_peer, rumormill_peer, rust_peer
 from tests.helpers.interop.peer_process import PeerProcessError, RouterPeer
 
 Versions = dict[str, str]
@@ -36,6 +36,9 @@ class Contestant:
 
 
 MESH_LOW, MESH_SIZE, MESH_HIGH = 5, 6, 12
+
+_GO_MESH = {"D": MESH_SIZE, "Dlo": MESH_LOW, "Dhi": MESH_HIGH}
+_GO_COUNT = "nothing: it verifies copies that come before the first is checked, and counts none"
 
 _OUR_MESH = {"D": MESH_SIZE, "D_low": MESH_LOW, "D_high": MESH_HIGH}
 _OUR_COUNT = "its counters: delivered + rejected.bad_signature; other copies are not looked at"
@@ -67,6 +70,22 @@ CONTESTANTS = (
         verifies_every_copy=True,
     ),
     Contestant(
+        "go",
+        go_peer.GoPeer,
+        go_peer.built_program,
+        versions.go,
+        _GO_MESH,
+        verifies_known_by=_GO_COUNT,
+    ),
+    Contestant(
+        "go-1",
+        go_peer.SingleThreadGoPeer,
+        go_peer.built_program,
+        versions.go,
+        _GO_MESH,
+        verifies_known_by=_GO_COUNT,
+    ),
+    Contestant(
         "js",
         js_peer.JsPeer,
         js_peer.installed_program,
@@ -92,6 +111,8 @@ LABELS = {
     "ours": "ours (PyNaCl)",
     "native": "ours (native)",
     "rust": "rust-libp2p",
+    "go": "go-libp2p",
+    "go-1": "go-libp2p, one thread",
     "js": "js-libp2p",
     "py": "py-libp2p",
 }

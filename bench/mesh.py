@@ -209,9 +209,10 @@ class FullMesh:
         everyone = [own, *reports]
         deliveries = sum(report["distinct"] for report in reports)
         copies = sum(report["copies"] for report in everyone)
+        verifies: int | None = None
         if self._contestant.verifies_every_copy:
-            verifies: int | None = copies
-        else:
+            verifies = copies
+        elif all("verifies" in report for report in everyone):
             verifies = sum(report["verifies"] for report in everyone)
         ratio = deliveries / (sent["count"] * len(reports))
         # What never arrives is later than anything: then there is no 99th of a hundred.

@@ -58,6 +58,19 @@ def _best(row: Row, metric: str) -> float | None:
     return row[metric]["best"] if metric in row else None
 
 
+def _both(row: Row, metric: str) -> str:
+    """The best, and the median in brackets where it is another.
+
+    >>> row = {"p50_ms": {"best": 1.5, "median": 2.0}, "p99_ms": {"best": 3.0, "median": 3.0}}
+    >>> _both(row, "p50_ms"), _both(row, "p99_ms"), _both(row, "max_ms")
+    ('1.50 (2.00)', '3.00', '-')
+    """
+    if metric not in row:
+        return "-"
+    best, median = number(row[metric]["best"]), number(row[metric]["median"])
+    return best if best == median else f"{best} ({median})"
+
+
 def _ratio(value: float | None, base: float | None) -> str:
     return "-" if value is None or not base else number(value / base)
 
@@ -73,12 +86,12 @@ def pair_tables(part: Row) -> list[Table]:
 def _pair_table(part: Row) -> Table:
     table = Table(
         "Publisher to subscriber, two processes",
-        ["case", "implementation", "messages/s", "x py", "x js", "x rust", "publisher us",
+        ["case", "implementation", "messages/s", "x py", "x js", "x go", "x rust", "publisher us",
          "subscriber us", "publisher / sign", "subscriber / verify"],
         notes=[
-            f"Best of {part['rounds']} rounds. us: CPU time per message, of the whole process. The"
-            " last two columns: that CPU time over the price of one signature in the library at"
-            " work; for the others, in PyNaCl."
+            f"Best of {part['rounds']} rounds, in brackets the median. us: CPU time per message, of"
+            " the whole process. The last two columns: that CPU time over the price of one"
+            " signature in the library at work; for the others, in PyNaCl."
         ],
     )  # fmt: skip
     rates = {
@@ -88,13 +101,15 @@ def _pair_table(part: Row) -> Table:
         case, rate = row["case"], _best(row, "messages_per_second")
         if rate is None:
             missing = f"missing: {row['missing']}"
-            table.lines.append([case, LABELS[row["contestant"]], missing, *["-"] * 7])
+            table.lines.append([case, LABELS[row["contestant"]], missing, *["-"] * 8])
             continue
-        ratios = [_ratio(rate, rates.get((case, other))) for other in ("py", "js", "rust")]
+        others = ("py", "js", "go", "rust")
+        ratios = [_ratio(rate, rates.get((case, other))) for other in others]
         publisher, subscriber = _best(row, "publisher_us"), _best(row, "subscriber_us")
         table.lines.append(
-            [case, LABELS[row["contestant"]], number(rate), *ratios, number(publisher),
-             number(subscriber), *_over_signature(part, row, publisher, subscriber)]
+            [case, LABELS[row["contestant"]], _both(row, "messages_per_second"), *ratios,
+             _both(row, "publisher_us"), _both(row, "subscriber_us"),
+             *_over_signature(part, row, publisher, subscriber)]
         )  # fmt: skip
     return table
 
@@ -141,8 +156,8 @@ def mesh_tables(part: Row) -> list[Table]:
          "CPU us/delivery", "copies/delivery", "verifies/delivery", "achieved/s"],
         notes=[
             f"Of {part['rounds']} rounds of {part['seconds']:g} s: the best latencies and CPU, the"
-            " worst delivery and verifies, the median of copies. Latencies: of the median node, and"
-            " of the worst. CPU: of all processes together.",
+            " worst delivery and verifies, the median of copies; in brackets the median of all."
+            " Latencies: of the median node, and of the worst. CPU: of all processes together.",
             *_verify_notes(part["rows"]),
         ],
     )  # fmt: skip
@@ -152,7 +167,7 @@ def mesh_tables(part: Row) -> list[Table]:
             table.lines.append([*head, f"missing: {row['missing']}", *["-"] * 7])
             continue
         figures = [
-            number(_best(row, metric))
+            _both(row, metric)
             for metric in ("p50_ms", "p99_ms", "worst_p99_ms", "cpu_us_per_delivery",
                            "copies_per_delivery", "verifies_per_delivery", "achieved_rate")
         ]  # fmt: skip

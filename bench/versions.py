@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
 import subprocess
 import time
 import tomllib
@@ -71,6 +72,15 @@ def rust(program: Path) -> dict[str, str]:
     crates = {crate["name"]: crate["version"] for crate in lock["package"]}
     found = {name: crates[name] for name in wanted if name in crates}
     return {**found, "rustc": _said("rustc", "--version").split()[1]}
+
+
+def go(program: Path) -> dict[str, str]:
+    """The modules that the go peer was built with."""
+    modules = (program.parent / "package" / "go.mod").read_text()
+    wanted = ("libp2p/go-libp2p", "libp2p/go-libp2p-pubsub", "libp2p/go-yamux/v5", "flynn/noise")
+    versions = dict(re.findall(r"^\s+github\.com/(\S+) v(\S+)", modules, re.MULTILINE))
+    found = {name.split("/")[1]: versions[name] for name in wanted}
+    return {**found, "go": _said("go", "version").split()[2].removeprefix("go")}
 
 
 def js(program: Path) -> dict[str, str]:

@@ -14,7 +14,6 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.helpers.interop.interop_matrix import (  # noqa: E402
-    LIBP2P,
     TABLES,
     Matrix,
     Table,
@@ -27,7 +26,6 @@ from tests.helpers.interop.peer_versions import versions  # noqa: E402
 
 PAGE = ROOT / "docs" / "interop.md"
 CACHE = ROOT / ".pytest_cache" / "v"
-MOST_ROWS = 3
 
 
 def begin(table: Table) -> str:
@@ -61,9 +59,7 @@ def gaps(table: Table) -> list[str]:
         found["peers"][peer] = found["rows"][behaviour] = None
     lines: list[str] = []
     for reason, found in reasons.items():
-        many = table is LIBP2P and len(found["rows"]) > MOST_ROWS
-        rows = "all of pubsub" if many else "; ".join(found["rows"])
-        lines.append(f"- {', '.join(found['peers'])}, {rows}: {reason}")
+        lines.append(f"- {', '.join(found['peers'])}, {'; '.join(found['rows'])}: {reason}")
     return lines
 
 

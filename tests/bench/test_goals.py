@@ -61,6 +61,18 @@ def test_goals_of_a_pair_hold_our_figures_against_those_of_the_same_run() -> Non
     assert found[publisher, "2 x one PyNaCl sign"] == "not reached, 25.0% above"
 
 
+def test_cpu_of_a_pair_is_held_against_that_of_go_on_one_thread_in_the_same_run() -> None:
+    part = pair_part(
+        row("ours", "signed 1024 B", 6000, publisher=50, subscriber=70),
+        row("go-1", "signed 1024 B", 6000, publisher=100, subscriber=56),
+    )
+    found = verdicts(pair_goals(part))
+    go = "go-libp2p, one thread"
+    assert found["signed 1024 B, CPU of the publisher", go] == "reached, 50.0% below"
+    assert found["signed 1024 B, CPU of the subscriber", go] == "not reached, 25.0% above"
+    assert found["signed 1000 B, CPU of the publisher", go].startswith("cannot be said: ")
+
+
 def test_a_goal_without_the_other_implementation_says_why_it_cannot_be_said() -> None:
     missing = {"contestant": "rust", "case": "unsigned 1024 B", "missing": "cargo is not there"}
     part = pair_part(row("ours", "unsigned 1024 B", 6000, 50, 70), missing)
@@ -83,10 +95,13 @@ def test_goals_of_a_mesh_name_the_rate_and_the_other_implementation() -> None:
 
     rows = [mesh_row("ours", 100, 1.0, 500, 6), mesh_row("ours", 500, 0.9, 400, 60)]
     rows += [mesh_row("rust", 100, 1.0, 1000, 5), mesh_row("rust", 500, 1.0, 800, 600)]
+    rows += [mesh_row("go-1", 100, 1.0, 400, 5)]
     found = verdicts(mesh_goals({"rows": rows}))
     ours = "ours (PyNaCl)"
     assert found[f"{ours}, delivered at 500/s", "everything"].startswith("not reached")
     assert found[f"{ours}, verifies per delivery at 100/s", "one"].startswith("reached")
     assert found[f"{ours}, CPU per delivery at 100/s", "0.5 x rust-libp2p"] == ("reached, exactly")
+    go = "go-libp2p, one thread"
+    assert found[f"{ours}, CPU per delivery at 100/s", go] == "not reached, 25.0% above"
     assert found[f"{ours}, p99 at 100/s", "rust-libp2p"] == ("not reached, 20.0% above")
     assert found[f"{ours}, p99 at 500/s", "rust-libp2p"].startswith("reached")

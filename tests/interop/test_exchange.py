@@ -57,7 +57,7 @@ async def test_floodsub_signed(
 
 @row(matrix.FLOODSUB_UNSIGNED)
 @every_direction
-@pytest.mark.parametrize("peer", ["rust", "py"])
+@pytest.mark.parametrize("peer", ["rust", "py", "go"])
 async def test_floodsub_unsigned(
     open_node: OpenNode, start_peer: StartPeer, peer: str, direction: str
 ) -> None:

@@ -18,6 +18,7 @@ GUESTS: dict[str, dict[str, Any]] = {
     "rust": {"router": "gossipsub", "options": {"support_floodsub": True}},
     "js": {"router": "gossipsub"},
     "py": {"router": "gossipsub", "options": {"protocols": [*MESHSUB, "/floodsub/1.0.0"]}},
+    "go": {"router": "gossipsub"},
 }
 """Arguments with which a gossipsub peer takes floodsub peers as guests."""
 
@@ -68,7 +69,7 @@ async def test_our_floodsub_node_is_the_guest_of_a_gossipsub_peer(
 
 
 @row(matrix.GUEST, BOTH)
-@pytest.mark.parametrize("peer", ["js", "py"])
+@pytest.mark.parametrize("peer", ["js", "py", "go"])
 async def test_a_floodsub_peer_is_the_guest_of_our_gossipsub_node(
     open_node: OpenNode, start_peer: StartPeer, peer: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""Ten processes of four implementations in one mesh: everybody hears everybody, once."""
+"""Ten processes of five implementations in one mesh: everybody hears everybody, once."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.helpers.interop import interop_matrix as matrix
 from tests.helpers.interop.conversation import StartPeer
+from tests.helpers.interop.go_peer import StartGoPeer
 from tests.helpers.interop.interop_matrix import BOTH, row
 from tests.helpers.interop.js_peer import StartJsPeer
 from tests.helpers.interop.our_node import PATIENCE, TOPIC
@@ -16,7 +17,7 @@ from tests.helpers.interop.py_peer import StartPyPeer
 from tests.helpers.interop.rumormill_peer import StartRumormillPeer
 from tests.helpers.interop.rust_peer import StartRustPeer
 
-MEMBERS = ("rust", "js", "rumormill") * 3 + ("py",)
+MEMBERS = ("rust", "js", "go", "rumormill") * 2 + ("py", "rumormill")
 COUNT = 10
 # rust's own first heartbeat comes after five seconds.
 OPTIONS: Mapping[str, dict[str, Any]] = {
@@ -46,11 +47,12 @@ async def started(starters: Mapping[str, StartPeer]) -> list[RouterPeer]:
     return nodes
 
 
-@row(matrix.MIXED, BOTH, peer="rust js py")
+@row(matrix.MIXED, BOTH, peer="rust js py go")
 async def test_in_a_mixed_mesh_of_ten_every_message_reaches_everyone_once(
     start_rust_peer: StartRustPeer,
     start_js_peer: StartJsPeer,
     start_py_peer: StartPyPeer,
+    start_go_peer: StartGoPeer,
     start_rumormill_peer: StartRumormillPeer,
 ) -> None:
     nodes = await started(
@@ -58,6 +60,7 @@ async def test_in_a_mixed_mesh_of_ten_every_message_reaches_everyone_once(
             "rust": start_rust_peer,
             "js": start_js_peer,
             "py": start_py_peer,
+            "go": start_go_peer,
             "rumormill": start_rumormill_peer,
         }
     )

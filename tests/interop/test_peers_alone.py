@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
@@ -144,6 +145,92 @@ async def test_two_go_peers_identify_ping_and_echo(start_go_peer: StartGoPeer) -
         assert (done["streams"], done["bytes"]) == (20, 300_000)
 
 
+@pytest.mark.parametrize("router", ["gossipsub", "floodsub"])
+@pytest.mark.parametrize("policy", ["StrictSign", "StrictNoSign", "StrictNoSignWithAuthor"])
+async def test_two_go_peers_exchange_messages(
+    start_go_peer: StartGoPeer, router: str, policy: str
+) -> None:
+    common = {"topics": [TOPIC], "router": router, "policy": policy}
+    listener = await start_go_peer(**common)
+    dialer = await start_go_peer(**common, dial=[listener.address])
+    await listener.meshes(dialer.id, TOPIC)
+    await dialer.meshes(listener.id, TOPIC)
+    await exchange(listener, dialer)
+    await dialer.publish(TOPIC, b"rain at noon")
+    (message,) = await listener.messages(TOPIC, 1)
+    anonymous = policy == "StrictNoSign"
+    assert authors([message]) == {(None, False) if anonymous else (dialer.id, True)}
+    assert listener.pending("trouble") == dialer.pending("trouble") == []
+
+
+async def test_a_go_peer_says_when_it_forgets_who_is_subscribed(
+    start_go_peer: StartGoPeer,
+) -> None:
+    listener = await start_go_peer(topics=[TOPIC])
+    dialer = await start_go_peer(topics=[TOPIC], dial=[listener.address])
+    await listener.meshes(dialer.id, TOPIC)
+    assert await listener.publish(TOPIC, b"heard") == []
+    assert await dialer.close_connection(listener.id) == 0
+    left = [{"topic": TOPIC, "subscribe": False}]
+    await listener.expect("subscription-change", id=dialer.id, subscriptions=left)
+    assert await listener.mesh(TOPIC) == []
+    assert await listener.connections(dialer.id) == 0
+    with pytest.raises(PeerProcessError, match="there are 0 connections"):
+        await dialer.close_connection(listener.id)
+
+
+@pytest.mark.parametrize("version", ["1.0.0", "1.1.0", "1.2.0", "1.3.0"])
+async def test_a_go_peer_speaks_the_version_that_it_is_told_to(
+    start_go_peer: StartGoPeer, version: str
+) -> None:
+    protocol = f"/meshsub/{version}"
+    listener = await start_go_peer(topics=[TOPIC], options={"Protocols": [protocol]})
+    dialer = await start_go_peer(topics=[TOPIC], dial=[listener.address])
+    await dialer.meshes(listener.id, TOPIC)
+    await exchange(listener, dialer)
+    (described,) = await dialer.peers()
+    assert (described["sends_on"], described["receives_on"]) == (protocol, protocol)
+
+
+async def test_a_scoring_go_peer_punishes_a_graft_within_the_backoff(
+    start_go_peer: StartGoPeer,
+) -> None:
+    """What the tests of our own node rest on: a peer that breaks the rule loses by it."""
+    # In this version a PRUNE names no time, and a minute is assumed.
+    old = {"Protocols": ["/meshsub/1.0.0"]}
+    scoring = await start_go_peer(topics=[TOPIC], options={**old, "Score": {}})
+    hasty = await start_go_peer(
+        topics=[TOPIC],
+        dial=[scoring.address],
+        options={**old, "UnsubscribeBackoff": 1, "HeartbeatInterval": 0.1},
+    )
+    await scoring.meshes(hasty.id, TOPIC)
+    await hasty.unsubscribe(TOPIC)
+    await scoring.expect(
+        "subscription-change", id=hasty.id, subscriptions=[{"topic": TOPIC, "subscribe": False}]
+    )
+    await hasty.subscribe(TOPIC)
+    async with asyncio.timeout(30):
+        while (await scoring.score_of(hasty.id))["score"] > -30:
+            await asyncio.sleep(0.1)
+    control = await scoring.control_of(hasty.id)
+    assert control["prunes"] == [{"topic": TOPIC, "backoff": 0}]
+    assert control["grafts"] > 0
+    with pytest.raises(PeerProcessError, match="keeps no score"):
+        await hasty.score_of(scoring.id)
+
+
+async def test_a_go_peer_refuses_an_option_that_it_does_not_know(
+    start_go_peer: StartGoPeer,
+) -> None:
+    with pytest.raises(PeerProcessError, match="no such option: mesh_size"):
+        await start_go_peer(options={"mesh_size": 3})
+    with pytest.raises(PeerProcessError, match="no such option: mesh_size"):
+        await start_go_peer(options={"Score": {"mesh_size": 3}})
+    with pytest.raises(PeerProcessError, match="no such option: D"):
+        await start_go_peer(router="floodsub", options={"D": 3})
+
+
 async def test_a_go_peer_reports_a_peer_without_echo(
     start_go_peer: StartGoPeer, start_rust_peer: StartRustPeer
 ) -> None:
@@ -213,9 +300,12 @@ def test_a_build_that_fails_is_reported_and_tried_again(
 
 
 async def test_a_benchmark_with_a_window_loses_nothing_and_counts_both_sides(
-    start_rust_peer: StartRustPeer, start_js_peer: StartJsPeer, start_py_peer: StartPyPeer
+    start_rust_peer: StartRustPeer,
+    start_js_peer: StartJsPeer,
+    start_py_peer: StartPyPeer,
+    start_go_peer: StartGoPeer,
 ) -> None:
-    for start in (start_rust_peer, start_js_peer, start_py_peer):
+    for start in (start_rust_peer, start_js_peer, start_py_peer, start_go_peer):
         subscriber = await start()
         publisher = await start(dial=[subscriber.address])
         for topic in ("first", "second"):
@@ -230,11 +320,15 @@ async def test_a_benchmark_with_a_window_loses_nothing_and_counts_both_sides(
 
 
 async def test_a_benchmark_of_a_steady_rate_reports_arrivals_and_latencies(
-    start_rust_peer: StartRustPeer, start_js_peer: StartJsPeer, start_py_peer: StartPyPeer
+    start_rust_peer: StartRustPeer,
+    start_js_peer: StartJsPeer,
+    start_py_peer: StartPyPeer,
+    start_go_peer: StartGoPeer,
 ) -> None:
     rust = await start_rust_peer(topics=[TOPIC], options=QUICK_RUST)
     others = [
-        await start(topics=[TOPIC], dial=[rust.address]) for start in (start_js_peer, start_py_peer)
+        await start(topics=[TOPIC], dial=[rust.address])
+        for start in (start_js_peer, start_py_peer, start_go_peer)
     ]
     for other in others:
         await rust.sees(other.id, TOPIC)

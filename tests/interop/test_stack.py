@@ -9,7 +9,7 @@ import pytest
 
 from rumormill.libp2p.host.host import AGENT
 from rumormill.libp2p.stack.identify import IDENTIFY
-from rumormill.libp2p.stack.ping import PING, Pinger
+from rumormill.libp2p.stack.ping import PING, PING_SIZE
 from tests.helpers.interop import interop_matrix as matrix
 from tests.helpers.interop.conversation import ROUTER_PEERS, StartPeer
 from tests.helpers.interop.go_peer import ECHO, GoPeer, StartGoPeer
@@ -109,10 +109,10 @@ async def test_we_ping_go(start_go_peer: StartGoPeer, direction: str) -> None:
     async with StreamNode.start() as node:
         await connect(node, go, direction)
         stream = await node.open_stream(go.id, PING)
-        pinger = Pinger(random.Random(1), timeout=PATIENCE)
         for number in range(20):
-            await stream.write(pinger.ask(float(number)))
-            assert pinger.receive(await stream.read(32), number + 0.5) == 0.5
+            ping = random.Random(number).randbytes(PING_SIZE)
+            await stream.write(ping)
+            assert await stream.read(PING_SIZE) == ping
 
 
 # ---- streams under load

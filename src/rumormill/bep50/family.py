@@ -116,7 +116,7 @@ class Bep50Family(Family):
         return (
             DemoAct(
                 "bep50",
-                "a topic on the BitTorrent DHT",
+                "the newest value, on the BitTorrent DHT",
                 nodes=6,
                 messages=40,
                 rate=10.0,

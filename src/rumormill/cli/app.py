@@ -80,6 +80,10 @@ def sub(
     key_file: KeyFile = None,
     setting: Setting = None,
     spool: Spool = None,
+    status: Annotated[
+        float | None,
+        typer.Option("--status", min=0.1, metavar="SECONDS", help="Print a status line so often."),
+    ] = None,
     trace: Trace = None,
     json: Json = False,
 ) -> int:
@@ -98,7 +102,7 @@ def sub(
         key_file=key_file,
         settings=parse_settings(setting or ()),
     )
-    return run_sub(plan, count, json, trace, spool_plan(spool))
+    return run_sub(plan, count, json, trace, spool_plan(spool), status)
 
 
 @app.command()
@@ -128,6 +132,7 @@ def pub(
     cas: ReplacedNumber = None,
     key_file: KeyFile = None,
     setting: Setting = None,
+    spool: Spool = None,
     trace: Trace = None,
     json: Json = False,
 ) -> int:
@@ -136,6 +141,7 @@ def pub(
     Example: rumormill pub weather --peer /ip4/127.0.0.1/tcp/4001 --data "rain at noon"
     """
     from rumormill.cli.pub import PATIENCE, run_pub
+    from rumormill.cli.spool import spool_plan
 
     if data is not None and file is not None:
         raise UsageError("give --data or --file, not both")
@@ -159,7 +165,7 @@ def pub(
             **settings,
         },
     )
-    return run_pub(plan, data, file, ready, json, trace, cas)
+    return run_pub(plan, data, file, ready, json, trace, cas, spool_plan(spool))
 
 
 @app.command()
@@ -304,52 +310,47 @@ def report(
 @app.command()
 def demo(
     nodes: Annotated[
-        int, typer.Option("--nodes", min=3, max=50, metavar="N", help="Processes to start.")
-    ] = 10,
+        int | None,
+        typer.Option("--nodes", min=3, max=50, metavar="N", help="Processes to start."),
+    ] = None,
     messages: Annotated[
         int | None,
         typer.Option("--messages", min=10, metavar="N", help="Messages to publish in all."),
     ] = None,
     rate: Annotated[
-        float, typer.Option("--rate", min=0.1, max=1000, metavar="R", help="Messages a second.")
-    ] = 20.0,
-    seconds: Annotated[
         float | None,
-        typer.Option("--seconds", min=1, metavar="S", help="Publish so long (25 by default)."),
+        typer.Option("--rate", min=0.1, max=1000, metavar="R", help="Messages a second."),
     ] = None,
-    network: Network = DEFAULT_NETWORK,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", min=1, metavar="S", help="Publish so long.")
+    ] = None,
+    network: Annotated[str | None, NETWORK_OPTION] = None,
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", help="Who connects to whom, who is killed.")
     ] = 1,
     spark: Annotated[
         bool,
-        typer.Option("--spark/--no-spark", help="Let Spark read along, and end with its report."),
+        typer.Option("--spark/--no-spark", help="Let Spark make tables of it, and report."),
     ] = True,
     html: Annotated[
         Path | None,
         typer.Option("--html", metavar="FILE", help="Write the report as a page, with plots."),
     ] = None,
-    overlay: Annotated[
-        bool,
-        typer.Option("--overlay/--no-overlay", help="Show a topic on the BitTorrent DHT, too."),
-    ] = True,
     json: Json = False,
 ) -> int:
-    """Watch it work: nodes on this machine form a mesh, publish, lose one of them and get it back.
+    """Watch it work: nodes on this machine publish and subscribe, lose one and get it back.
 
-    Every node is a process of its own. One is killed with SIGKILL and comes back with the same key
-    and port. The table at the end is made of what the processes reported. Meanwhile Spark streams
-    what the nodes keep in their spools into tables, and reports. Without Java there is no report,
-    and everything else works. Last comes a short second act, a topic on the BitTorrent DHT (bep50):
-    one node of six is killed and comes back, and the newest value is everywhere. With --network
-    bep50 there is the second act only, always the same.
+    There is an act for each kind of network, or only those of --network. Every node is a command
+    that you can type yourself, 'rumormill sub' or 'rumormill pub', in a process of its own. One is
+    killed with SIGKILL and comes back with the same key and port. Then it is counted what the
+    network promises: that every message came to everyone who was there, or that everyone has the
+    newest one. Where every message is promised, Spark makes tables of what the nodes kept and
+    reports; without Java there is no report, and everything else works.
 
     Example: rumormill demo --nodes 6 --seconds 10
     """
-    from rumormill.cli.demo import run_demo, run_overlay_demo
-    from rumormill.cli.demo.plan import plan_demo
+    from rumormill.cli.demo import Options, run_demo
+    from rumormill.cli.demo.plan import Wishes
 
-    if find_family(network).replaces:
-        return run_overlay_demo(json)
-    plan = plan_demo(network, nodes, messages, rate, seconds, seed)
-    return run_demo(plan, json, spark, html, overlay)
+    wishes = Wishes(nodes, messages, rate, seconds, seed)
+    return run_demo(network, wishes, Options(json, spark, html))

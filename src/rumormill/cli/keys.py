@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from rumormill.core.errors import ConfigError, LocalProtocolError, RumormillErro
 from rumormill.live.families import families, family_of
 from rumormill.live.family import Description, Family
 from rumormill.live.files.private import read_json, read_private
+from rumormill.system.files import draft_of
 
 
 def run_keygen(network: str, out: Path, force: bool, as_json: bool) -> int:
@@ -33,14 +32,8 @@ def run_keygen(network: str, out: Path, force: bool, as_json: bool) -> int:
 
 def replace_key(out: Path, create: Callable[[Path], Mapping[str, Any]]) -> Mapping[str, Any]:
     """Write a key beside ``out`` and put it in its place: there is one whole key at any time."""
-    draft = out.with_name(f".{out.name}.{secrets.token_hex(8)}")
-    public = create(draft)
-    try:
-        os.replace(draft, out)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
-    return public
+    with draft_of(out) as draft:
+        return create(draft)
 
 
 def run_id(what: str, as_json: bool) -> int:

@@ -91,8 +91,16 @@ class Libp2pFamily(Family):
         return (settings_page(),)
 
     def acts(self) -> tuple[DemoAct, ...]:
-        """A mesh of ten that loses one of them and gets it back."""
-        return (DemoAct("gossipsub", "ten nodes in a gossipsub mesh", topic="weather"),)
+        """A mesh that loses one of its nodes and gets it back."""
+        return (
+            DemoAct(
+                "gossipsub",
+                "every message, in a mesh",
+                also=("floodsub",),
+                topic="weather",
+                messages=400,
+            ),
+        )
 
 
 def _public_part(key: PrivateKey) -> dict[str, Any]:

@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from importlib.util import find_spec
 from typing import NamedTuple
 
 from rumormill.core.errors import ConfigError
 from rumormill.live.family import Family
+from rumormill.system.packages import require
 
 GROUP = "rumormill.families"
 """The group of entry points."""
@@ -115,11 +115,5 @@ def family_of(network: str) -> Family:
     :class:`ConfigError` names the command that helps.
     """
     family = find_family(network)
-    for package in family.packages:
-        if find_spec(package) is None:
-            raise ConfigError(
-                "network",
-                f"{network} needs {package}, which is not installed; "
-                f"pip install '{family.extra or family.name}' brings it",
-            )
+    require(family.packages, family.extra or family.name, network)
     return family

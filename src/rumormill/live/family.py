@@ -70,20 +70,26 @@ class SettingsPage(NamedTuple):
 class DemoAct(NamedTuple):
     """What a family shows in ``rumormill demo``; the demo plays it with the public commands.
 
-    Nodes subscribe, some of them publish, one is killed and comes back. What is counted then is
-    what the network promises (:class:`~rumormill.core.topic.Capabilities`): every message, or the
-    newest value.
+    Some nodes publish, the others subscribe, one of these is killed and comes back. What is counted
+    then is what the network promises (:class:`~rumormill.core.topic.Capabilities`): every message,
+    or the newest one.
     """
 
     network: str
     title: str
+    also: tuple[str, ...] = ()
+    """Other networks that play the same act, when ``--network`` asks for them."""
     topic: str = ""
     """Empty where a topic belongs to a key: then it is the one of the publisher's."""
     nodes: int = 10
+    """At least three, those that publish included."""
     messages: int = 500
     rate: float = 20.0
+    """Messages a second."""
     publishers: int = 3
+    """At most so many, and at most a third of the nodes."""
     settings: Mapping[str, Any] = NOTHING
+    """Of every node, as ``--set`` takes them."""
 
 
 class Family(ABC):

@@ -257,8 +257,8 @@ class Network(ABC):
         self._driver.feed(CheckedMany(answers), then_wake=True)
 
     def _unsubscribe(self, topic: str) -> None:
-        """The last subscription of a topic was closed."""
-        self._driver.feed(Unsubscribe(topic))
+        """The last subscription of a topic was closed, by its user or with the network."""
+        self._driver.feed(Unsubscribe(topic, quietly=self.closed))
 
     def _overflowed(self, subscription: Subscription, message: Message) -> None:
         why = "subscription_full"

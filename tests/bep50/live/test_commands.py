@@ -274,7 +274,7 @@ def test_a_missing_package_is_named_with_the_command_that_brings_it(
     def find_nothing(name: str) -> None:
         return None
 
-    monkeypatch.setattr("rumormill.live.families.find_spec", find_nothing)
+    monkeypatch.setattr("rumormill.system.packages.find_spec", find_nothing)
     for arguments in (["sub", KEY, *BEP50], ["keygen", *BEP50, "--out", "x"], ["id", KEY]):
         code, out, err = run(capsys, *arguments)
         assert (code, out) == (2, "")

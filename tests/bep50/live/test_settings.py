@@ -84,7 +84,7 @@ def test_families_know_nothing_of_each_others_keys() -> None:
 
 
 def test_a_missing_package_is_named_with_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rumormill.live.families.find_spec", lambda name: None)
+    monkeypatch.setattr("rumormill.system.packages.find_spec", lambda name: None)
     with pytest.raises(ConfigError) as caught:
         rumormill.open("bep50")
     assert str(caught.value) == (

@@ -10,7 +10,7 @@ from tests.helpers.interop.interop_matrix import WE_DIAL
 from tests.helpers.interop.our_node import PATIENCE, TOPIC, OpenNode, OurNode, contents, eventually
 from tests.helpers.interop.peer_process import PeerProcess, RouterPeer, numbered_payloads
 
-ROUTER_PEERS = ("rust", "js", "py")
+ROUTER_PEERS = ("rust", "js", "py", "go")
 
 NO_MESH = {"D": 0, "D_low": 0, "D_high": 0, "D_lazy": 6}
 """Settings of a node of ours that gets and gives messages by gossip only."""

@@ -13,7 +13,7 @@ from tests.helpers.interop.our_node import TOPIC
 
 Signing = Literal["StrictSign", "StrictNoSign"]
 
-OWN_IDS = {"rust": "rust_text", "js": "js_pubkey", "py": "origin_bytes"}
+OWN_IDS = {"rust": "rust_text", "js": "js_pubkey", "py": "origin_bytes", "go": "origin_bytes"}
 """The ids that each library has by default, for signed messages."""
 
 RESTLESS: dict[str, dict[str, Any]] = {
@@ -38,6 +38,12 @@ RESTLESS: dict[str, dict[str, Any]] = {
         "degree_low": 1,
         "degree_high": 1,
     },
+    "go": {
+        "HeartbeatInterval": 0.3,
+        "HistoryLength": 100,
+        "HistoryGossip": 50,
+        "PruneBackoff": 600,
+    },
 }
 """Options of each router: a quick heartbeat with a long memory, so that gossip comes soon and
 nothing is forgotten where the machine is slow. Whoever pruned it stays out of its mesh; py would
@@ -51,10 +57,15 @@ OUR_RESTLESS: dict[str, Any] = {
 }
 
 MIB = 1024 * 1024
-LARGEST = {"rust": MIB, "js": MIB, "py": MIB - 1024}
+LARGEST = {"rust": MIB, "js": MIB, "py": MIB - 1024, "go": MIB}
 """Bytes of the largest message that tests send: py takes no packet above 1 MiB, all included."""
 
-LARGE: dict[str, dict[str, Any]] = {"rust": {"max_transmit_size": 4 * MIB}, "js": {}, "py": {}}
+LARGE: dict[str, dict[str, Any]] = {
+    "rust": {"max_transmit_size": 4 * MIB},
+    "js": {},
+    "py": {},
+    "go": {"MaxMessageSize": 4 * MIB},
+}
 """Options with which each router takes messages of that size."""
 
 

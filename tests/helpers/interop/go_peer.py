@@ -1,4 +1,4 @@
-"""A go-libp2p node as a test peer: ``tests/interop/peers/go``. It has no router.
+"""A go-libp2p node as a test peer: ``tests/interop/peers/go``.
 
 Built once for each version of its sources, into the cache outside the tree.
 """
@@ -6,34 +6,49 @@ Built once for each version of its sources, into the cache outside the tree.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
-from tests.helpers.interop.peer_process import Event, PeerProcess
+from tests.helpers.interop.peer_process import Event, RouterPeer
 from tests.helpers.interop.real_peers import SOURCES, cached, require_tools, run_build
 
 PROGRAM = "rumormill-go-peer"
 ECHO = "/rumormill/echo/1.0.0"
 
 
-class GoPeer(PeerProcess):
+class GoPeer(RouterPeer):
     """One running go node. Leaving the context stops it."""
 
     language = "go"
 
     @classmethod
-    async def start(
-        cls,
-        program: Path,
-        *,
-        listen: str = "/ip4/127.0.0.1/tcp/0",
-        dial: Sequence[str] = (),
-        window: int | None = None,
-    ) -> Self:
+    async def start(cls, program: Path, *, window: int | None = None, **arguments: Any) -> Self:
         """Start a node and wait until it is ready; ``window`` is yamux's largest, in bytes."""
-        arguments = ["--window", str(window)] if window else []
-        return await cls.launch(program, arguments, listen=listen, dial=dial)
+        more = ["--window", str(window)] if window else []
+        return await super().start(program, more=more, **arguments)
+
+    async def score_of(self, peer: str) -> Event:
+        """What its router thinks of a peer: ``score``, the ``lowest`` ever, ``behaviour_penalty``.
+
+        The router keeps a score if it was started with the option ``Score``.
+        """
+        scores: dict[str, Event] = (await self._command("scores"))["peers"]
+        return scores[peer]
+
+    async def control_of(self, peer: str) -> Event:
+        """How many control messages a peer has sent: ``grafts``, ``prunes`` (a list), and so on."""
+        return await self._command("control", id=peer)
+
+    async def connections(self, peer: str) -> int:
+        """How many connections it has with a peer."""
+        counts = [len(each["addresses"]) for each in await self.peers() if each["id"] == peer]
+        return sum(counts)
+
+    async def close_connection(self, peer: str, which: int = 1) -> int:
+        """Close the first, second, ... connection to a peer; returns how many are left."""
+        answer = await self._command("close_connection", id=peer, which=which)
+        return int(answer["left"])
 
     async def ping(self, peer: str, count: int = 1) -> list[float]:
         """Ping a connected peer; returns the round trips in milliseconds."""
@@ -50,6 +65,17 @@ class GoPeer(PeerProcess):
         """
         fields = {"id": peer, "streams": streams, "bytes": size, "chunk": chunk}
         return await self._command("echo", timeout, **fields)
+
+
+class SingleThreadGoPeer(GoPeer):
+    """The same on one thread: Go spreads its work over all cores otherwise."""
+
+    language = "go-1"
+
+    @classmethod
+    def command(cls, program: Path) -> list[str]:
+        """How the program is run."""
+        return [str(program), "--threads", "1"]
 
 
 StartGoPeer: TypeAlias = Callable[..., Awaitable[GoPeer]]

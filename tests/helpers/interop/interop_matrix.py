@@ -86,13 +86,7 @@ BEP50_ROWS = (
     (KILLED, BOTH),
 )
 
-NO_ROUTER = "the go module proxy has no router: see tests/vectors/go-wire"
 LIBP2P_ABSENT: dict[tuple[str, str], str] = {
-    **{
-        (behaviour, "go"): NO_ROUTER
-        for behaviour, _ in LIBP2P_ROWS
-        if behaviour not in (IDENTIFY, PING, STREAMS)
-    },
     **{
         (behaviour, peer): "a matter of the stack: tested with go"
         for behaviour in (PING, STREAMS)
@@ -197,7 +191,7 @@ def word(cell: Cell, outcomes: list[Outcome] | None) -> str:
 
     >>> word(Cell(PING, OURS, "go"), [Outcome("passed"), Outcome("passed")])
     'yes (2)'
-    >>> word(Cell(PING, OURS, "go"), None), word(Cell(MESH, BOTH, "go"), None)
+    >>> word(Cell(PING, OURS, "go"), None), word(Cell(PING, OURS, "js"), None)
     ('?', '-')
     """
     if not outcomes:
@@ -230,6 +224,23 @@ def as_text(matrix: Matrix) -> list[str]:
         if rows:
             lines += [*([""] if lines else []), *_aligned([head, *rows])]
     return lines + [f"skipped: {reason}" for reason in reasons(matrix, "skipped")]
+
+
+def show(reporter: pytest.TerminalReporter) -> None:
+    """Print the matrix of a run that ends, and keep it where every cell of a table was run."""
+    states = {"passed": "passed", "failed": "failed", "error": "failed", "skipped": "skipped"}
+    matrix = collect(
+        (state, report) for word, state in states.items() for report in reporter.stats.get(word, ())
+    )
+    if not matrix:
+        return
+    reporter.section("real peers")
+    for line in as_text(matrix):
+        reporter.line(line)
+    cache = getattr(reporter.config, "cache", None)
+    for table in TABLES:
+        if cache is not None and complete(table, matrix):
+            cache.set(cache_key(table), to_json(table, matrix))
 
 
 def _aligned(rows: list[list[str]]) -> list[str]:

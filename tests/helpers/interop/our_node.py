@@ -42,12 +42,12 @@ class OurNode:
     async def sees(self, peer: str) -> None:
         """Wait until the peer is subscribed to the topic, as far as we know."""
         await eventually(
-            lambda: peer in self.network.subscribers(self.topic), f"we see {peer}", self._state
+            lambda: peer in self.network.subscribers(self.topic), f"we see {peer}", self.state
         )
 
     async def alone(self) -> None:
         """Wait until nobody is connected."""
-        await eventually(lambda: self.network.peers == (), "our last peer is gone", self._state)
+        await eventually(lambda: self.network.peers == (), "our last peer is gone", self.state)
 
     async def publish(self, *payloads: bytes) -> list[Receipt]:
         """Publish each of them."""
@@ -62,12 +62,12 @@ class OurNode:
                     found.append(await self.messages.get())
         except TimeoutError:
             raise AssertionError(
-                f"our node got {len(found)} of {count} messages in {PATIENCE:.0f} s; "
-                f"{self._state()}"
+                f"our node got {len(found)} of {count} messages in {PATIENCE:.0f} s; {self.state()}"
             ) from None
         return found
 
-    def _state(self) -> str:
+    def state(self) -> str:
+        """Whom it knows, and what it counted: for the message of a failed test."""
         topic = self.topic
         return (
             f"peers {self.network.peers}, subscribers {self.network.subscribers(topic)}, "

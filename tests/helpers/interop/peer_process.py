@@ -235,12 +235,13 @@ class RouterPeer(PeerProcess):
         policy: str = "StrictSign",
         message_id: str | None = None,
         options: dict[str, Any] | None = None,
+        more: Sequence[str] = (),
     ) -> Self:
         """Start a node and wait until it is ready; ``options`` go to its router as they are."""
         arguments = ["--router", router, "--policy", policy]
         arguments += ["--message-id", message_id] if message_id else []
         arguments += [part for topic in topics for part in ("--topic", topic)]
-        arguments += ["--options", json.dumps(options or {})]
+        arguments += ["--options", json.dumps(options or {}), *more]
         return await cls.launch(program, arguments, listen=listen, dial=dial)
 
     async def messages(self, topic: str, count: int, *, timeout: float = 30) -> list[Event]:

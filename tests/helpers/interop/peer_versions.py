@@ -32,6 +32,7 @@ def _libp2p() -> dict[str, str]:
     modules = (SOURCES / "go" / "go.mod").read_text()
     py = _found(r"^libp2p==(\S+)", requirements)
     go = _found(r"github.com/libp2p/go-libp2p v(\S+)", modules)
+    go_pubsub = _found(r"github.com/libp2p/go-libp2p-pubsub v(\S+)", modules)
     return {
         "rust": f"rust-libp2p {cargo['libp2p']['version'].lstrip('=')}",
         "js": (
@@ -39,7 +40,7 @@ def _libp2p() -> dict[str, str]:
             f"floodsub {node['@libp2p/floodsub']})"
         ),
         "py": f"py-libp2p {py}",
-        "go": f"go-libp2p {go}",
+        "go": f"go-libp2p {go} (pubsub {go_pubsub})",
     }
 
 

@@ -194,12 +194,19 @@ class StreamHost(Host):
         self._feed = feed
         self._driven = DrivenStreams(self._turn)
         self._keeper._owners[ECHO] = self._driven
-        self._handlers[OpenStream] = self._on_open_stream
-        self._handlers[WriteStream] = self._on_write_stream
-        self._handlers[CloseStream] = self._on_close_stream
 
     def _protocols(self) -> tuple[str, ...]:
         return (*super()._protocols(), ECHO)
+
+    def _handle_rare(self, input: Input, now: float) -> None:
+        if isinstance(input, OpenStream):
+            self._on_open_stream(input, now)
+        elif isinstance(input, WriteStream):
+            self._driven.write(*input)
+        elif isinstance(input, CloseStream):
+            self._driven.close(*input)
+        else:
+            super()._handle_rare(input, now)
 
     def _on_open_stream(self, input: OpenStream, now: float) -> None:
         link = self._table.of(input.peer)[0]
@@ -207,12 +214,6 @@ class StreamHost(Host):
         stream = DrivenStream(self._feed, link, number)
         self._driven.belongs(link, number, stream)
         input.answer.set_result(stream)
-
-    def _on_write_stream(self, input: WriteStream, now: float) -> None:
-        self._driven.write(*input)
-
-    def _on_close_stream(self, input: CloseStream, now: float) -> None:
-        self._driven.close(*input)
 
 
 class StreamNode:

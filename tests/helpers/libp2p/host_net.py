@@ -30,6 +30,7 @@ from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.host.pubsub_streams import PubsubMachine
 from rumormill.libp2p.stack.connection import Connection, ConnectionEvent
 from rumormill.libp2p.stack.keys import PrivateKey
+from rumormill.libp2p.wire.frames import FrameReader
 
 FAKE_PROTOCOL = "/fakesub/1.0.0"
 
@@ -49,6 +50,8 @@ class FakePubsub:
         """What to want done when an input of that type comes."""
         self.waiting: list[Effect] = []
         """What to want done at the next wake."""
+        self.half_read = b""
+        """What it has got of an unfinished frame, if somebody asks for it."""
 
     def handle(self, input: Input, now: float) -> list[Effect]:
         self.inputs.append(input)
@@ -61,6 +64,11 @@ class FakePubsub:
 
     def next_wake(self) -> float | None:
         return 0.0 if self.waiting else None
+
+    def take_reader(self, peer: str) -> FrameReader:
+        reader = FrameReader(1 << 20)
+        reader.feed(self.half_read)
+        return reader
 
     def take(self) -> list[Input]:
         inputs, self.inputs = self.inputs, []

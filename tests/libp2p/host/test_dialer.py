@@ -222,33 +222,15 @@ def test_a_final_failure_ends_even_a_kept_address() -> None:
     assert len(desk.dialer) == 0 and desk.dialer.next_wake() is None
 
 
-def test_hanging_up_forgets_the_address_in_every_phase() -> None:
-    desk = Desk()
-    desk.dial(BOB_ADDRESS, keep=True)
-    desk.dialer.forget(BOB)
-    cancelled, ended = desk.take()
-    assert cancelled == CancelTransport(1) and "hung up" in ended.problem
-    desk.dial(BOB_ADDRESS, keep=True)
-    target = desk.dialer.opened(2)
-    assert target is not None
-    desk.dialer.forget(BOB)
-    assert not desk.dialer.established(target, BOB, 0.0), "nobody wants it any more"
-    desk.dial(BOB_ADDRESS, keep=True)
-    desk.reach(3, BOB, 0.0)
-    desk.dialer.forget(BOB)
-    desk.lose(BOB, 1.0)
-    assert len(desk.dialer) == 0 and desk.dialer.next_wake() is None
-
-
 def test_a_peer_that_pubsub_wants_is_dialed_before_its_turn() -> None:
     desk = Desk()
     desk.dial(keep=True)
     desk.reach(1, BOB, 0.0)
     desk.lose(BOB, 1.0)
     desk.take()
-    desk.dialer.wanted(CAROL, 1.1)
+    desk.dialer.wanted(CAROL, (), 1.1)
     assert desk.take() == []
-    desk.dialer.wanted(BOB, 1.1)
+    desk.dialer.wanted(BOB, (), 1.1)
     assert desk.take() == [OpenTransport(2, ADDRESS)]
 
 

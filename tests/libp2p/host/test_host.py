@@ -18,12 +18,19 @@ from rumormill.core.machine import (
     Shutdown,
     Writable,
 )
-from rumormill.core.transport import CloseTransport, Dial, DialEnded, Listening, WriteBytes
-from rumormill.libp2p.effects import HangUp
+from rumormill.core.transport import (
+    CloseTransport,
+    Dial,
+    DialEnded,
+    Listening,
+    OpenTransport,
+    WriteBytes,
+)
 from rumormill.libp2p.host.host import Host
 from tests.helpers.libp2p.host_net import FAKE_PROTOCOL, FakePubsub, HostNet, key
 
 ALICE, BOB, CAROL = (key(name).peer for name in ("alice", "bob", "carol"))
+BOB_ADDRESS = "/ip4/10.0.0.1/tcp/4001"
 
 
 class Pair:
@@ -57,9 +64,9 @@ def test_two_hosts_connect_and_each_pubsub_hears_of_the_other_once() -> None:
     assert pair.alice.peers() == (BOB,) and pair.bob.peers() == (ALICE,)
     assert pair.net.dials(pair.alice) == [DialEnded(pair.bob_address, BOB)]
     joined = [each for each in pair.alice_pubsub.inputs if isinstance(each, PeerJoined)]
-    assert joined == [PeerJoined(BOB, FAKE_PROTOCOL, outbound=True)]
+    assert joined == [PeerJoined(BOB, FAKE_PROTOCOL, True, BOB_ADDRESS)]
     joined = [each for each in pair.bob_pubsub.inputs if isinstance(each, PeerJoined)]
-    assert joined == [PeerJoined(ALICE, FAKE_PROTOCOL, outbound=False)]
+    assert joined == [PeerJoined(ALICE, FAKE_PROTOCOL, False, "/ip4/10.0.0.0/tcp/4001")]
     [opened] = pair.net.traces(pair.alice, trace.CONNECTION_OPENED)
     assert opened.peer == BOB
     assert opened.fields == {"address": pair.bob_address, "outbound": True}
@@ -138,36 +145,52 @@ def test_the_end_of_the_transport_is_the_end_of_the_peer() -> None:
     assert closed.peer == BOB and closed.fields["reason"] == "connection_reset"
 
 
-def test_hanging_up_says_goodbye() -> None:
+def test_dropping_a_peer_says_goodbye() -> None:
     pair = Pair()
-    pair.net.feed(pair.alice, HangUp(BOB))
+    pair.alice_pubsub.waiting.append(Drop(BOB, "unwelcome"))
+    pair.net.flush(pair.alice)
     pair.net.run()
-    assert pair.alice_pubsub.inputs[-1] == PeerLeft(BOB, "hung_up")
+    assert pair.alice_pubsub.inputs[-1] == PeerLeft(BOB, "unwelcome")
     assert pair.bob_pubsub.inputs[-1] == PeerLeft(ALICE, "closed_by_peer")
     assert pair.alice.peers() == pair.bob.peers() == ()
-    pair.net.feed(pair.alice, HangUp(CAROL))
+    pair.alice_pubsub.waiting.append(Drop(CAROL, "unwelcome"))
+    pair.net.flush(pair.alice)
 
 
-def test_hanging_up_forgets_an_address_that_was_to_be_kept() -> None:
-    pair = Pair(connect=False)
-    pair.net.connect(pair.alice, pair.bob, keep=True)
-    pair.net.feed(pair.alice, HangUp(BOB))
-    pair.net.run(200.0)
-    assert pair.alice.peers() == () and not pair.net.traces(pair.alice, trace.DIAL_SCHEDULED)
-
-
-def test_a_peer_that_is_hung_up_during_the_handshake_is_not_let_in() -> None:
-    pair = Pair(connect=False)
-    pair.net.feed(pair.alice, Dial(f"{pair.bob_address}/p2p/{BOB}"))
-    pair.net.run(0.015)
-    assert pair.net.transports(pair.alice)
-    pair.net.feed(pair.alice, HangUp(BOB))
+def want(pair: Pair, *addresses: str) -> None:
+    """Pubsub of Alice would like Bob, and has heard where he is."""
+    pair.alice_pubsub.waiting.append(Connect(BOB, addresses))
+    pair.net.flush(pair.alice)
     pair.net.run()
-    assert pair.alice.peers() == pair.bob.peers() == ()
-    [refused] = pair.net.traces(pair.alice, trace.CONNECTION_REFUSED)
-    assert refused.fields["reason"] == "not_wanted"
-    [ended] = pair.net.dials(pair.alice)
-    assert ended.peer is None and "hung up" in ended.problem
+
+
+def test_pubsub_can_ask_for_a_peer_at_addresses_that_others_told() -> None:
+    pair = Pair(connect=False)
+    want(pair, pair.bob_address)
+    assert pair.alice.peers() == (BOB,)
+    assert pair.net.dials(pair.alice) == [], "no user is waiting for it"
+    want(pair, pair.bob_address)
+    assert len(pair.net.transports(pair.alice)) == 1, "it is here already"
+
+
+def test_addresses_that_others_told_may_be_nonsense_and_are_tried_once() -> None:
+    pair = Pair(connect=False)
+    elsewhere = f"{pair.bob_address}/p2p/{CAROL}"
+    want(pair, "nonsense", elsewhere, "/ip4/10.9.9.9/tcp/1")
+    pair.net.run(100.0)
+    assert pair.alice.peers() == () and len(pair.alice._dialer) == 0
+    failed = pair.net.traces(pair.alice, trace.CONNECTION_FAILED)
+    assert [(each.peer, each.fields["reason"]) for each in failed] == [
+        (BOB, "bad_address"),
+        (BOB, "wrong_peer"),
+        (BOB, "connection refused"),
+    ]
+
+
+def test_no_more_than_a_few_addresses_of_one_peer_are_tried() -> None:
+    pair = Pair(connect=False)
+    want(pair, *(f"/ip4/10.9.9.{number}/tcp/1" for number in range(100)))
+    assert len(pair.net.of(pair.alice, OpenTransport)) == 8
 
 
 def test_pubsub_can_ask_for_a_peer_whose_address_is_known() -> None:
@@ -254,7 +277,7 @@ def test_a_wrong_address_is_the_callers_fault() -> None:
 def test_an_input_that_is_none_is_the_callers_fault() -> None:
     pair = Pair(connect=False)
     with pytest.raises(LocalProtocolError, match="str"):
-        pair.alice.handle("hello", 0.0)
+        pair.alice.handle("hello", 0.0)  # type: ignore[arg-type]
 
 
 def test_shutdown_says_goodbye_to_all_and_refuses_what_comes_later() -> None:

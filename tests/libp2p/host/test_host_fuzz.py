@@ -17,7 +17,13 @@ from rumormill.core.transport import (
     TransportOpened,
     WriteReady,
 )
-from rumormill.libp2p.effects import HangUp, StreamLost, StreamRenewed, StreamRestarted
+from rumormill.libp2p.effects import (
+    PubsubEffect,
+    PubsubInput,
+    StreamLost,
+    StreamRenewed,
+    StreamRestarted,
+)
 from rumormill.libp2p.host.host import Host
 from tests.helpers.libp2p.host_net import FAKE_PROTOCOL, FakePubsub, HostNet, RawPeer
 
@@ -25,7 +31,7 @@ PROTOCOLS = (FAKE_PROTOCOL, "/ipfs/id/1.0.0", "/ipfs/id/push/1.0.0", "/ipfs/ping
 
 ACTIONS = (
     "dial", "dialed", "open", "write", "end", "reset", "stop", "cut", "garbage", "send", "time",
-    "long", "full", "ready", "hang up", "hold", "hold peer", "drop", "listen", "protocols",
+    "long", "full", "ready", "hold", "hold peer", "drop", "listen", "protocols",
     "silent",
 )  # fmt: skip
 
@@ -39,7 +45,7 @@ class Strict(FakePubsub):
         super().__init__()
         self.here: dict[str, bool] = {}
 
-    def handle(self, input: object, now: float) -> list[object]:
+    def handle(self, input: PubsubInput, now: float) -> list[PubsubEffect]:
         if isinstance(input, PeerJoined):
             assert input.peer not in self.here, "joined twice"
             self.here[input.peer] = True
@@ -84,8 +90,6 @@ class Chaos:
             net.run(number % 100 / 50 if action == "time" else 45.0)
         elif action in ("full", "ready"):
             net.feed(host, WriteReady(transport, action == "ready"))
-        elif action == "hang up":
-            net.feed(host, HangUp(raw.peer))
         elif action == "hold":
             net.feed(host, Hold(number % 2 == 0))
         elif action == "listen":
@@ -123,9 +127,7 @@ class Chaos:
         self.net.flush(raw)
 
     def close_all(self) -> None:
-        """Everybody goes, and nobody is to be kept."""
-        for raw in self.raws:
-            self.net.feed(self.host, HangUp(raw.peer))
+        """Everybody goes, and nobody can be reached again."""
         for seat in self.net.seats[1:]:
             seat.deaf = True
         for transport in self.net.transports(self.host):

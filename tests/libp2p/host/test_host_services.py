@@ -8,9 +8,8 @@ import pytest
 
 from rumormill.core import trace
 from rumormill.core.machine import PeerJoined
-from rumormill.core.transport import Listening
+from rumormill.core.transport import Dial, Listening, WriteBytes
 from rumormill.libp2p.host.keeper import STREAM_REFUSED
-from rumormill.libp2p.host.services import SPEAKING_PAUSE
 from rumormill.libp2p.stack.connection import (
     StreamData,
     StreamEnded,
@@ -31,6 +30,7 @@ from rumormill.libp2p.wire.frames import FrameReader, length_prefixed
 from tests.helpers.libp2p.host_net import FAKE_PROTOCOL, FakePubsub, HostNet, key
 
 BOB = key("bob").peer
+BOB_ADDRESS = "/ip4/10.0.0.1/tcp/4001"
 
 
 class Scene:
@@ -92,16 +92,30 @@ def test_identify_tells_who_we_are() -> None:
     assert (info.protocol_version, info.agent_version) == ("ipfs/0.1.0", "test/alice")
 
 
-def test_the_end_of_identify_comes_a_little_after_the_message() -> None:
-    """js forgets both if they come together."""
+def test_the_end_of_identify_comes_with_the_message_in_a_frame_of_its_own() -> None:
+    """go waits for the end; js loses both if they share a frame."""
     scene = Scene()
     stream = scene.open(IDENTIFY)
-    assert scene.said_on(stream) and not scene.bob.of(StreamEnded)
-    scene.net.run(SPEAKING_PAUSE)
-    assert stream in [each.stream for each in scene.bob.of(StreamEnded)]
+    events = [each for each in scene.bob.events if getattr(each, "stream", None) == stream]
+    assert [type(each) for each in events] == [StreamOpened, StreamData, StreamEnded]
+    turns = scene.net.seat(scene.host).turns
+    [turn] = [turn for turn in turns if any(isinstance(each, WriteBytes) for each in turn)][-1:]
+    assert len([each for each in turn if isinstance(each, WriteBytes)]) == 1, "one write for both"
     scene.close(stream)
     scene.net.run(60.0)
     assert scene.faults() == [] and not scene.reset(stream)
+
+
+def test_a_peering_is_complete_after_the_round_trips_that_it_takes() -> None:
+    """No pause on the way: go, for one, opens no pubsub stream before identify has ended."""
+    net = HostNet(latency=0.01)
+    hosts = [net.host(name) for name in ("alice", "bob")]
+    net.feed(hosts[0], Dial(net.seat(hosts[1]).address))
+    net.run(1.0)
+    for host in hosts:
+        [opened] = net.traces(host, trace.CONNECTION_OPENED)
+        [identified] = net.traces(host, trace.PEER_IDENTIFIED)
+        assert identified.time - opened.time == pytest.approx(2 * net.latency)
 
 
 def test_a_peer_that_hears_who_we_are_and_keeps_the_stream_loses_it() -> None:
@@ -183,7 +197,7 @@ def test_a_push_that_tells_of_pubsub_brings_the_peer_in() -> None:
     info = IdentifyInfo(protocols=tuple(scene.bob.protocols))
     scene.write(stream, length_prefixed(encode_identify(info)))
     scene.close(stream)
-    assert scene.pubsub.inputs == [PeerJoined(BOB, FAKE_PROTOCOL, outbound=True)]
+    assert scene.pubsub.inputs == [PeerJoined(BOB, FAKE_PROTOCOL, True, BOB_ADDRESS)]
 
 
 def test_our_own_push_is_written_and_ended() -> None:

@@ -11,22 +11,31 @@ from rumormill.core.machine import Drop, Hold, PeerJoined, PeerLeft, Received, S
 from rumormill.core.transport import Dial, HoldPeer
 from rumormill.libp2p.effects import StreamLost, StreamRenewed, StreamRestarted
 from rumormill.libp2p.host.pubsub_streams import PUBSUB_UNAVAILABLE, STREAM_LOST
-from rumormill.libp2p.stack.connection import StreamData, StreamOpened, StreamReset
+from rumormill.libp2p.stack.connection import StreamData, StreamEnded, StreamOpened, StreamReset
+from rumormill.libp2p.wire.frames import length_prefixed
 from tests.helpers.libp2p.host_net import FAKE_PROTOCOL, FakePubsub, HostNet, RawPeer, key
 
 BOB = key("bob").peer
+BOB_ADDRESS = "/ip4/10.0.0.1/tcp/4001"
 KIB = 1024
 
 
 class Scene:
     """A host, and Bob, who does what the test says."""
 
-    def __init__(self, *protocols: str, dialed_by_bob: bool = False, **parameters: Any) -> None:
+    def __init__(
+        self,
+        *protocols: str,
+        dialed_by_bob: bool = False,
+        keep: bool = False,
+        **parameters: Any,
+    ) -> None:
         self.net = HostNet()
         self.pubsub = FakePubsub()
         self.host = self.net.host("alice", self.pubsub, **parameters)
         self.bob = self.net.raw("bob", *(protocols or (FAKE_PROTOCOL,)))
-        self.net.connect(*((self.bob, self.host) if dialed_by_bob else (self.host, self.bob)))
+        dialer, dialed = (self.bob, self.host) if dialed_by_bob else (self.host, self.bob)
+        self.net.connect(dialer, dialed, keep)
 
     @property
     def our_stream(self) -> int:
@@ -54,7 +63,7 @@ class Scene:
 
 def test_our_stream_is_opened_at_once_and_makes_the_peer_known() -> None:
     scene = Scene()
-    assert scene.pubsub.inputs == [PeerJoined(BOB, FAKE_PROTOCOL, outbound=True)]
+    assert scene.pubsub.inputs == [PeerJoined(BOB, FAKE_PROTOCOL, True, BOB_ADDRESS)]
     scene.bob_opens()
     assert len(scene.pubsub.inputs) == 1, "the peer's own stream is no news then"
 
@@ -66,7 +75,10 @@ def test_the_peers_stream_makes_it_known_but_not_writable() -> None:
     scene.bob.connection.open_stream((FAKE_PROTOCOL,), scene.net.now)
     scene.net.flush(scene.bob)
     scene.net.run(0.3)
-    assert scene.pubsub.take() == [PeerJoined(BOB, FAKE_PROTOCOL), Writable(BOB, False)]
+    assert scene.pubsub.take() == [
+        PeerJoined(BOB, FAKE_PROTOCOL, False, BOB_ADDRESS),
+        Writable(BOB, False),
+    ]
     scene.net.run(1.0)
     assert scene.pubsub.take() == [Writable(BOB, True)], "our own stream is open now"
 
@@ -140,7 +152,7 @@ def test_when_both_streams_are_gone_so_is_the_peer() -> None:
     scene.net.run(2.0)
     left, joined = [each for each in scene.pubsub.take() if isinstance(each, PeerLeft | PeerJoined)]
     assert isinstance(left, PeerLeft) and left.peer == BOB
-    assert joined == PeerJoined(BOB, FAKE_PROTOCOL, outbound=True)
+    assert joined == PeerJoined(BOB, FAKE_PROTOCOL, True, BOB_ADDRESS)
 
 
 def test_when_the_peer_ends_our_stream_it_is_of_no_use() -> None:
@@ -166,7 +178,7 @@ def test_a_peer_that_keeps_resetting_our_stream_is_left_alone_in_the_end() -> No
 
 
 def test_tries_begin_anew_after_a_stream_that_lasted() -> None:
-    scene = Scene(stream_attempts=3, stable_after=30)
+    scene = Scene(stream_attempts=3, stable_after=30, streams_per_connection=20)
     for _ in range(10):
         scene.net.run(31.0)
         scene.bob.connection.reset_stream(scene.our_stream)
@@ -174,6 +186,41 @@ def test_tries_begin_anew_after_a_stream_that_lasted() -> None:
         scene.net.run(5.0)
     assert isinstance(scene.pubsub.inputs[-1], PeerJoined)
     assert scene.net.traces(scene.host, PUBSUB_UNAVAILABLE) == []
+
+
+def test_a_connection_on_which_our_stream_broke_too_often_is_made_anew() -> None:
+    """rust goes deaf with the fifth stream on one connection, in both directions."""
+    scene = Scene(keep=True)
+    [first] = scene.net.transports(scene.host)
+    for _ in range(4):
+        assert scene.net.transports(scene.host) == [first]
+        scene.bob_opens()
+        scene.bob.connection.reset_stream(scene.our_stream)
+        scene.net.flush(scene.bob)
+        scene.net.run(31.0)
+    opened = [each for each in scene.bob.of(StreamOpened) if each.protocol == FAKE_PROTOCOL]
+    assert len([each for each in opened if each.inbound]) == 4 + 1, "the fifth is on another one"
+    [closed] = scene.net.traces(scene.host, trace.CONNECTION_CLOSED)
+    assert closed.fields["reason"] == "pubsub_streams_used_up"
+    assert first not in scene.net.transports(scene.host)
+    assert scene.pubsub.inputs[-1] == PeerJoined(BOB, FAKE_PROTOCOL, True, BOB_ADDRESS)
+    scene.send(b"here I am again")
+    scene.net.run()
+    assert scene.bob.of(StreamData)[-1].data == b"here I am again"
+
+
+def test_a_stream_that_is_lost_says_how_much_may_be_lost_with_it() -> None:
+    scene = Scene()
+    scene.bob_opens()
+    stop_reading(scene)
+    scene.send(bytes(300 * KIB))
+    scene.net.run(0.1)
+    scene.bob.connection.reset_stream(scene.our_stream)
+    scene.net.flush(scene.bob)
+    scene.net.run(0.1)
+    [event] = scene.net.traces(scene.host, STREAM_LOST)
+    negotiated = 256 * KIB - window_left()
+    assert event.fields == {"reason": "reset_by_peer", "unconfirmed": 300 * KIB + negotiated}
 
 
 def test_a_peer_without_pubsub_stays_connected() -> None:
@@ -188,7 +235,7 @@ def test_a_peer_without_pubsub_that_learns_it_is_joined_when_it_speaks() -> None
     scene = Scene("/chess/1.0.0")
     scene.bob.protocols = (FAKE_PROTOCOL,)
     scene.bob_opens()
-    assert PeerJoined(BOB, FAKE_PROTOCOL, outbound=True) in scene.pubsub.inputs
+    assert PeerJoined(BOB, FAKE_PROTOCOL, True, BOB_ADDRESS) in scene.pubsub.inputs
     assert scene.pubsub.inputs[-1] == Writable(BOB, True)
 
 
@@ -220,18 +267,47 @@ def test_two_connections_to_one_peer_are_one_peer() -> None:
     assert len(scene.pubsub.inputs) == 1
 
 
-def test_when_the_used_connection_dies_the_other_takes_over() -> None:
+def test_when_the_used_connection_dies_the_other_takes_over_and_the_peer_has_not_left() -> None:
     scene, first = two_connections()
     scene.pubsub.take()
+    scene.send(b"under way when it dies")
     scene.net.cut(scene.host, first)
     scene.net.run()
     assert scene.pubsub.take() == [
-        PeerLeft(BOB, "closed"),
-        PeerJoined(BOB, FAKE_PROTOCOL, outbound=False),
+        Writable(BOB, False),
+        StreamLost(BOB),
+        StreamRenewed(BOB),
+        Writable(BOB, True),
     ]
+    [event] = scene.net.traces(scene.host, STREAM_LOST)
+    written = 256 * KIB - window_left() + len(b"under way when it dies")
+    assert event.fields == {"reason": "closed", "unconfirmed": written}
     scene.send(b"over the other one")
     scene.net.run()
     assert scene.bob.of(StreamData)[-1].data == b"over the other one"
+
+
+def test_when_the_other_connection_takes_no_stream_the_peer_has_left() -> None:
+    scene, first = two_connections()
+    scene.bob.protocols = ("/chess/1.0.0",)
+    scene.net.cut(scene.host, first)
+    scene.net.run()
+    assert scene.pubsub.inputs[-1] == PeerLeft(BOB, "no_common_protocol")
+    assert scene.host.peers() == (BOB,)
+
+
+def test_a_peer_whose_stream_dies_with_its_connection_begins_a_new_one_on_the_other() -> None:
+    scene = Scene()
+    scene.bob_opens()
+    scene.net.feed(scene.bob, Dial(scene.net.seat(scene.host).address))
+    scene.net.run()
+    scene.net.cut(scene.host, scene.net.transports(scene.host)[0])
+    scene.net.run()
+    scene.pubsub.take()
+    stream = scene.bob_opens()
+    assert scene.pubsub.take() == [StreamRestarted(BOB)], "it may have forgotten what we said"
+    scene.bob_writes(stream, b"hello again")
+    assert scene.pubsub.take() == [Received(BOB, b"hello again")]
 
 
 def test_when_the_unused_connection_dies_nothing_happens() -> None:
@@ -257,16 +333,55 @@ def test_a_peer_that_begins_anew_on_another_connection_is_followed_there() -> No
     """It was restarted, say, and the host has not noticed yet that the old line is dead."""
     scene = Scene()
     scene.bob_opens()
+    first, old = scene.bob.connection, scene.our_stream
     scene.net.feed(scene.bob, Dial(scene.net.seat(scene.host).address))
     scene.net.run()
     scene.pubsub.take()
+    scene.send(b"written before")
     scene.bob_opens()
     assert scene.pubsub.take() == [
-        PeerLeft(BOB, "moved"),
-        PeerJoined(BOB, FAKE_PROTOCOL, outbound=True),
+        StreamRestarted(BOB),
         Writable(BOB, False),
+        StreamRenewed(BOB),
         Writable(BOB, True),
     ]
+    assert scene.bob.connection is not first
+    assert StreamData(old, b"written before") in scene.bob.events, "if it lives it still arrives"
+    assert StreamEnded(old) in scene.bob.events and scene.bob.of(StreamReset) == []
+    [event] = scene.net.traces(scene.host, STREAM_LOST)
+    assert event.fields["reason"] == "moved"
+
+
+def frame(text: bytes) -> bytes:
+    return length_prefixed(text)
+
+
+def test_a_peer_may_write_on_two_connections_in_turns() -> None:
+    """As rust does: whichever of its connections comes first takes the next message."""
+    scene = Scene()
+    first, one = scene.bob.connection, scene.bob_opens()
+    long, half = frame(bytes(5000)), 1234
+    first.write(one, frame(b"first") + long[:half])
+    scene.net.flush(scene.bob)
+    scene.net.run(0.1)
+    assert scene.pubsub.take()[1:] == [Received(BOB, frame(b"first") + long[:half])]
+    scene.pubsub.half_read = long[:half]
+    scene.net.feed(scene.bob, Dial(scene.net.seat(scene.host).address))
+    scene.net.run()
+    second, two = scene.bob.connection, scene.bob_opens()
+    scene.pubsub.take()
+    second.write(two, frame(b"second") + frame(b"third")[:3])
+    scene.net.flush(scene.bob)
+    scene.net.run(0.1)
+    first.write(one, long[half:])
+    second.write(two, frame(b"third")[3:])
+    scene.net.flush(scene.bob)
+    scene.net.run(0.1)
+    assert scene.pubsub.take() == [
+        Received(BOB, each) for each in (frame(b"second"), long, frame(b"third"))
+    ]
+    scene.bob_writes(two, b"\xff\xff\xff\xff\x7f")
+    assert scene.pubsub.inputs[-1] == PeerLeft(BOB, "frame_too_large")
 
 
 # ---- back-pressure
@@ -438,11 +553,14 @@ def test_pubsub_may_drop_a_peer_the_moment_it_joins() -> None:
 
 @pytest.mark.parametrize("connections", [1, 2])
 @pytest.mark.parametrize("what", ["transport", "stream"])
-def test_pubsub_may_drop_a_peer_when_told_that_it_left(connections: int, what: str) -> None:
+def test_pubsub_may_drop_a_peer_when_told_that_it_left_or_that_a_stream_is_lost(
+    connections: int, what: str
+) -> None:
     scene = Scene() if connections == 1 else two_connections()[0]
     ours = scene.our_stream
     first = next(iter(scene.bob.connections.values()))
-    scene.pubsub.answers[PeerLeft] = lambda each: [Drop(each.peer, "unwelcome")]
+    for told in (PeerLeft, StreamLost):
+        scene.pubsub.answers[told] = lambda each: [Drop(each.peer, "unwelcome")]
     if what == "transport":
         scene.net.cut(scene.host, scene.net.transports(scene.host)[0])
     else:
@@ -463,12 +581,13 @@ def test_pubsub_may_drop_a_peer_that_restarts_its_stream() -> None:
     assert scene.host.peers() == () and len(scene.host._streams) == 0
 
 
-def test_pubsub_may_drop_a_peer_that_moves_to_another_connection() -> None:
+@pytest.mark.parametrize("told", [StreamRestarted, Writable])
+def test_pubsub_may_drop_a_peer_that_moves_to_another_connection(told: type) -> None:
     scene = Scene()
     scene.bob_opens()
     scene.net.feed(scene.bob, Dial(scene.net.seat(scene.host).address))
     scene.net.run()
-    scene.pubsub.answers[PeerLeft] = lambda each: [Drop(each.peer, "unwelcome")]
+    scene.pubsub.answers[told] = lambda each: [Drop(each.peer, "unwelcome")]
     scene.bob_opens()
-    assert scene.pubsub.inputs[-1] == PeerLeft(BOB, "moved")
+    assert scene.pubsub.inputs[-1] == PeerLeft(BOB, "unwelcome")
     assert scene.host.peers() == () and len(scene.host._streams) == 0

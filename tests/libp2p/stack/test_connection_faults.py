@@ -225,6 +225,22 @@ def test_a_flood_of_empty_noise_frames_fails_the_connection() -> None:
     assert failure(peer.connection.receive(flood, 0.0)) == "too_many_empty_frames"
 
 
+def test_empty_noise_frames_before_bytes_of_a_stream_are_counted_too() -> None:
+    peer = RawPeer(limits=ConnectionLimits(empty_frames_rate=10, empty_frames_burst=50))
+    transport = peer.transport
+    peer.send(data(1, PROPOSAL, SYN))
+    for number in range(60):
+        sealed = transport._encrypt(transport_nonce(transport._send_nonce), b"", None)
+        transport._send_nonce += 1
+        empty = len(sealed).to_bytes(2, "big") + sealed
+        full = transport.encrypt(encode_header(DATA, 0, 1, 1) + b"x")
+        events = peer.connection.receive(empty + full, 0.0)
+        if peer.connection.closed:
+            assert failure(events) == "too_many_empty_frames" and number == 50
+            return
+    raise AssertionError("nobody counted")
+
+
 def transport_nonce(number: int) -> bytes:
     return bytes(4) + number.to_bytes(8, "little")
 

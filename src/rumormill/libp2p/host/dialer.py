@@ -6,12 +6,16 @@ import enum
 import random
 from collections.abc import Callable
 
-from rumormill.core.machine import Effect
+from rumormill.core.errors import LocalProtocolError
 from rumormill.core.timers import Alarm, Timers
-from rumormill.core.trace import DIAL_SCHEDULED, TraceEvent, type_of_field
+from rumormill.core.trace import CONNECTION_FAILED, DIAL_SCHEDULED, TraceEvent, type_of_field
 from rumormill.core.transport import CancelTransport, DialEnded, OpenTransport
+from rumormill.libp2p.host.effects import HostEffect
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.stack.multiaddr import Multiaddr
+
+MOST_HEARSAY = 8
+"""Addresses of one peer, told by others, that are tried at a time."""
 
 
 class Phase(enum.Enum):
@@ -63,7 +67,7 @@ class Dialer:
         parameters: HostParameters,
         random: random.Random,
         connected: Callable[[str], bool],
-        effects: list[Effect],
+        effects: list[HostEffect],
         alarm: Alarm | None = None,
     ) -> None:
         self._node = node
@@ -100,17 +104,32 @@ class Dialer:
         elif target.phase is Phase.WAITING:
             self._open(target, now)
 
-    def wanted(self, peer: str, now: float) -> None:
-        """``peer`` would be welcome: if its address waits for its turn, this is its turn."""
+    def wanted(self, peer: str, addresses: tuple[str, ...], now: float) -> None:
+        """``peer`` would be welcome: if its address waits for its turn, this is its turn.
+
+        ``addresses`` are where others say that it is: each is tried once, and may be nonsense.
+        """
         for target in list(self._targets.values()):
             if target.peer == peer and target.phase is Phase.WAITING:
                 self._open(target, now)
+        if peer == self._node or any(each.peer == peer for each in self._targets.values()):
+            return  # its dial is under way
+        for text in addresses[:MOST_HEARSAY]:
+            self._try_hearsay(peer, text, now)
 
-    def forget(self, peer: str) -> None:
-        """``peer`` is no longer wanted, at whatever address."""
-        for target in list(self._targets.values()):
-            if target.peer == peer:
-                self._give_up(target, "it was hung up")
+    def _try_hearsay(self, peer: str, text: str, now: float) -> None:
+        try:
+            address = Multiaddr.parse(text)
+        except LocalProtocolError:
+            self._trace_failed(peer, text, "bad_address", now)
+            return
+        if address.peer not in (None, peer):
+            self._trace_failed(peer, text, "wrong_peer", now)
+            return
+        full = str(address.with_peer(peer))
+        if full not in self._targets:
+            target = self._targets[full] = Target(full, peer)
+            self._open(target, now)
 
     def stop(self) -> None:
         """Dial nothing any more."""
@@ -139,7 +158,13 @@ class Dialer:
         target = self._dials.get(dial)
         if target is not None:
             self._end_dial(target)
-            self.failed(target, problem, now)
+            self._transport_failed(target, problem, now)
+
+    def _transport_failed(self, target: Target, problem: str, now: float) -> None:
+        if not target.owed and not target.keep:
+            # Nobody waits for the answer and nobody will try again: the trace has to say it.
+            self._trace_failed(target.peer, target.address, problem, now)
+        self.failed(target, problem, now)
 
     def established(self, target: Target, peer: str, now: float) -> bool:
         """``target`` is reached; False if it was given up in the meantime."""
@@ -182,7 +207,7 @@ class Dialer:
                 target = self._dials.pop(key)
                 self._effects.append(CancelTransport(key))
                 seconds = self._parameters.dial_timeout
-                self.failed(target, f"no answer within {seconds:g} s", now)
+                self._transport_failed(target, f"no answer within {seconds:g} s", now)
             else:
                 self._turn(self._targets[key], now)
 
@@ -229,6 +254,12 @@ class Dialer:
         return min(min(grown, most / (1.0 + parameters.redial_jitter)) * spread, most)
 
     # ---- small matters
+
+    def _trace_failed(self, peer: str | None, address: str, reason: str, now: float) -> None:
+        fields: dict[str, type_of_field] = {"address": address, "reason": reason}
+        self._effects.append(
+            TraceEvent(now, self._node, CONNECTION_FAILED, peer=peer, fields=fields)
+        )
 
     def _report(self, target: Target, peer: str | None, problem: str = "") -> None:
         if target.owed:

@@ -1,12 +1,8 @@
 """A whole libp2p node without I/O: connections, identify, ping, and pubsub on top.
 
-Inputs: ``TransportOpened``, ``TransportFailed``, ``BytesReceived``, ``TransportClosed``,
-``WriteReady`` and ``Listening`` from the transport; ``Dial``, ``HangUp``, ``Hold``, ``Shutdown``
-from the user; ``Subscribe``, ``Unsubscribe``, ``Publish`` and ``Checked`` for pubsub.
-
-Effects: ``OpenTransport``, ``CancelTransport``, ``WriteBytes`` (one per connection and turn),
-``CloseTransport``, ``DialEnded``, trace events, and what pubsub wants of its user (``Deliver``,
-``Check``, ``Published``, ``RoomAgain``).
+Its inputs are :data:`~rumormill.libp2p.host.effects.HostInput`, its effects
+:data:`~rumormill.libp2p.host.effects.HostEffect`: one ``WriteBytes`` per connection and turn, and
+what pubsub wants of its user as pubsub says it.
 
 How bytes travel::
 
@@ -17,24 +13,11 @@ How bytes travel::
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 from rumormill.core.errors import ClosedError, LocalProtocolError
-from rumormill.core.machine import (
-    Checked,
-    CheckedMany,
-    Connect,
-    Drop,
-    Effect,
-    Hold,
-    Input,
-    Publish,
-    Shutdown,
-    Subscribe,
-    Unsubscribe,
-)
+from rumormill.core.machine import Connect, Hold, Shutdown
 from rumormill.core.timers import NEVER
 from rumormill.core.trace import SOURCE_PAUSED, SOURCE_RESUMED
 from rumormill.core.transport import (
@@ -46,8 +29,8 @@ from rumormill.core.transport import (
     TransportOpened,
     WriteReady,
 )
-from rumormill.libp2p.effects import HangUp
 from rumormill.libp2p.host.dialer import Dialer
+from rumormill.libp2p.host.effects import HostEffect, HostInput, PubsubCommand, for_driver
 from rumormill.libp2p.host.keeper import ConnectionKeeper, in_words
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.host.pubsub_streams import PubsubMachine, PubsubStreams
@@ -115,8 +98,8 @@ class Host:
             parameters=parameters,
             table=table,
             turn=turn,
-            translate={Drop: self._drop, Connect: self._connect},
             drop=self._keeper.drop,
+            connect=self._connect,
         )
         self._services = Services(
             parameters=parameters,
@@ -125,26 +108,6 @@ class Host:
             learned=self._streams.learned,
         )
         self._keeper.attach(self._services, self._streams)
-        self._handlers = self._all_handlers()
-
-    def _all_handlers(self) -> dict[type, Callable[[Any, float], None]]:
-        return {
-            BytesReceived: self._keeper.bytes_received,
-            WriteReady: self._keeper.write_ready,
-            Checked: self._streams.feed,
-            CheckedMany: self._streams.feed,
-            Publish: self._streams.feed,
-            Subscribe: self._streams.feed,
-            Unsubscribe: self._streams.feed,
-            TransportOpened: self._keeper.opened,
-            TransportClosed: self._keeper.closed,
-            TransportFailed: self._on_transport_failed,
-            Listening: self._on_listening,
-            Dial: self._on_dial,
-            HangUp: self._on_hang_up,
-            Hold: self._on_hold,
-            Shutdown: self._on_shutdown,
-        }
 
     # ---- what a user may ask
 
@@ -167,24 +130,56 @@ class Host:
 
     # ---- the machine
 
-    def handle(self, input: Input, now: float) -> list[Effect]:
+    def handle(self, input: HostInput, now: float) -> Sequence[HostEffect]:
         """Take one input; return what follows from it."""
-        handler = self._handlers.get(type(input))
-        if handler is None:
-            raise LocalProtocolError(f"a host has no use for {type(input).__name__}")
-        handler(input, now)
-        self._keeper.flush()
-        return self._turn.take()
+        if isinstance(input, BytesReceived):
+            self._keeper.bytes_received(input, now)
+        elif isinstance(input, PubsubCommand):
+            effects = self._pubsub.handle(input, now)
+            if for_driver(effects):
+                return effects  # as nearly always: what pubsub says is for our driver
+            self._streams.carry_out(effects, now)
+        elif isinstance(input, WriteReady):
+            self._keeper.write_ready(input, now)
+        else:
+            self._handle_rare(input, now)
+        return self._end_of_turn()
 
-    def wake(self, now: float) -> list[Effect]:
+    def _handle_rare(self, input: HostInput, now: float) -> None:
+        if isinstance(input, TransportOpened):
+            self._keeper.opened(input, now)
+        elif isinstance(input, TransportClosed):
+            self._keeper.closed(input, now)
+        elif isinstance(input, TransportFailed):
+            self._dialer.transport_failed(input.dial, in_words(input.reason), now)
+        elif isinstance(input, Listening):
+            self._on_listening(input, now)
+        elif isinstance(input, Dial):
+            self._on_dial(input, now)
+        elif isinstance(input, Hold):
+            self._on_hold(input, now)
+        elif isinstance(input, Shutdown):
+            self._on_shutdown(input, now)
+        else:
+            raise LocalProtocolError(f"a host has no use for {type(input).__name__}")
+
+    def wake(self, now: float) -> list[HostEffect]:
         """Do what is due; pubsub comes last, so that one write takes all that came up."""
         if self._turn.alarm.soonest <= now:
             self._wake_parts(now)
         due = self._pubsub.next_wake()
         if due is not None and due <= now:
             self._streams.carry_out(self._pubsub.wake(now), now)
-        self._keeper.flush()
-        return self._turn.take()
+        return self._end_of_turn()
+
+    def _end_of_turn(self) -> list[HostEffect]:
+        """Everything that follows, with one write for each connection that has something to say."""
+        turn = self._turn
+        if turn.dirty:
+            self._keeper.flush()
+        effects = turn.effects[:]
+        turn.effects.clear()
+        return effects
 
     def next_wake(self) -> float | None:
         """The earliest wish of all parts."""
@@ -208,13 +203,6 @@ class Host:
             raise ClosedError(f"cannot dial {input.address}: the node is shutting down")
         self._dialer.dial(input.address, input.keep, now)
 
-    def _on_transport_failed(self, input: TransportFailed, now: float) -> None:
-        self._dialer.transport_failed(input.dial, in_words(input.reason), now)
-
-    def _on_hang_up(self, input: HangUp, now: float) -> None:
-        self._dialer.forget(input.peer)
-        self._keeper.drop(input.peer, "hung_up", now)
-
     def _on_hold(self, input: Hold, now: float) -> None:
         if input.paused != self._paused:
             self._paused = input.paused
@@ -235,12 +223,9 @@ class Host:
 
     # ---- what the parts want of each other
 
-    def _drop(self, effect: Drop, now: float) -> None:
-        self._keeper.drop(effect.peer, effect.reason, now)
-
     def _connect(self, effect: Connect, now: float) -> None:
         if not self._table.connected(effect.peer):
-            self._dialer.wanted(effect.peer, now)
+            self._dialer.wanted(effect.peer, effect.addresses, now)
 
     def _protocols(self) -> tuple[str, ...]:
         return self._pubsub.protocols + SERVICES

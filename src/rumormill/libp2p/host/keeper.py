@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from rumormill.core import trace
 from rumormill.core.errors import LocalProtocolError
@@ -73,17 +72,6 @@ class ConnectionKeeper:
         self._dialer = dialer
         self._timers: Timers[Link] = Timers(turn.alarm)
         self._shut = False
-        self._events: dict[type, Callable[[Link, Any, float], None]] = {
-            Established: self._on_established,
-            StreamOpened: self._on_stream_opened,
-            StreamDrained: self._on_stream_drained,
-            StreamEnded: self._on_stream_ended,
-            StreamReset: self._on_stream_lost,
-            StreamRefused: self._on_stream_lost,
-            InboundRefused: self._on_inbound_refused,
-            Closed: self._on_closed,
-            Failed: self._on_failed,
-        }
 
     def attach(self, services: Services, streams: PubsubStreams) -> None:
         """Say to whom streams belong."""
@@ -96,24 +84,40 @@ class ConnectionKeeper:
     def bytes_received(self, input: BytesReceived, now: float) -> None:
         """Bytes came in."""
         link = self._table.links.get(input.connection)
-        if link is not None:
-            self._take(link, link.connection.receive(input.data, now), now)
+        if link is None:
+            return
+        self._take(link, link.connection.receive(input.data, now), now)
 
     def _take(self, link: Link, events: Iterable[ConnectionEvent], now: float) -> None:
         """Pass on what happened on a connection, until something has ended it."""
-        self._turn.touch(link)
         for event in events:
             if link.gone:
                 return
-            if type(event) is StreamData:
+            if isinstance(event, StreamData):
                 owner = link.streams.get(event.stream)
                 if owner is not None:
                     owner.data(link, event.stream, event.data, now)
             else:
                 link.timed = False
-                handler = self._events.get(type(event))
-                if handler is not None:
-                    handler(link, event, now)
+                self._on_event(link, event, now)
+        if not link.timed or link.connection.restless:
+            self._turn.touch(link)
+
+    def _on_event(self, link: Link, event: ConnectionEvent, now: float) -> None:
+        if isinstance(event, StreamOpened | StreamDrained | StreamEnded):
+            self._on_stream_event(link, event, now)
+        elif isinstance(event, StreamReset | StreamRefused):
+            owner = link.streams.get(event.stream)
+            if owner is not None:
+                owner.lost(link, event.stream, event.reason, now)
+        elif isinstance(event, InboundRefused):
+            self._turn.trace(now, STREAM_REFUSED, link.peer, reason=event.reason)
+        elif isinstance(event, Established):
+            self._on_established(link, event, now)
+        elif isinstance(event, Closed):
+            self._close(link, event.reason, now)
+        elif isinstance(event, Failed):
+            self._on_failed(link, event, now)
 
     def write_ready(self, input: WriteReady, now: float) -> None:
         """A transport takes more bytes now, or no longer does."""
@@ -244,9 +248,6 @@ class ConnectionKeeper:
             if not link.gone:
                 self._close(link, "shutdown", now)
 
-    def _on_closed(self, link: Link, event: Closed, now: float) -> None:
-        self._close(link, event.reason, now)
-
     def _on_failed(self, link: Link, event: Failed, now: float) -> None:
         if link.peer and not event.reason.startswith(NO_FAULT):
             fields = {"reason": event.reason, "detail": event.detail}
@@ -290,30 +291,21 @@ class ConnectionKeeper:
 
     # ---- streams
 
-    def _on_stream_opened(self, link: Link, event: StreamOpened, now: float) -> None:
-        if event.inbound:
+    def _on_stream_event(
+        self, link: Link, event: StreamOpened | StreamDrained | StreamEnded, now: float
+    ) -> None:
+        """Tell the part of the host that the stream belongs to."""
+        if isinstance(event, StreamOpened) and event.inbound:
             link.streams[event.stream] = self._owners.get(event.protocol, self._streams)
         owner = link.streams.get(event.stream)
-        if owner is not None:
+        if owner is None:
+            return
+        if isinstance(event, StreamOpened):
             owner.opened(link, event.stream, event.protocol, event.inbound, now)
-
-    def _on_stream_drained(self, link: Link, event: StreamDrained, now: float) -> None:
-        owner = link.streams.get(event.stream)
-        if owner is not None:
+        elif isinstance(event, StreamDrained):
             owner.drained(link, event.stream, now)
-
-    def _on_stream_ended(self, link: Link, event: StreamEnded, now: float) -> None:
-        owner = link.streams.get(event.stream)
-        if owner is not None:
+        else:
             owner.ended(link, event.stream, now)
-
-    def _on_inbound_refused(self, link: Link, event: InboundRefused, now: float) -> None:
-        self._turn.trace(now, STREAM_REFUSED, link.peer, reason=event.reason)
-
-    def _on_stream_lost(self, link: Link, event: StreamReset | StreamRefused, now: float) -> None:
-        owner = link.streams.get(event.stream)
-        if owner is not None:
-            owner.lost(link, event.stream, event.reason, now)
 
 
 def in_words(reason: str, detail: str = "") -> str:

@@ -48,6 +48,9 @@ class HostParameters(Parameters):
     """Seconds without progress, with bytes waiting, after which a peer is dropped."""
     stream_attempts: int = Field(default=5, ge=1)
     """How often the pubsub stream to a connected peer is tried before we do without it."""
+    streams_per_connection: int = Field(default=4, ge=1)
+    """Pubsub streams to a peer, one after the other, before its connection is made anew: rust goes
+    deaf with the fifth, in both directions and until the connection ends."""
     stream_retry_delay: float = Field(default=0.5, gt=0, allow_inf_nan=False)
     """Seconds before the second try; doubles with every further one."""
 

@@ -1,20 +1,27 @@
-"""Pubsub's streams: one that we write and one that we read, for each peer.
+"""Pubsub's streams: one that we write and those that we read, for each peer.
 
 Between :class:`~rumormill.libp2p.stack.connection.Connection` and
 :class:`~rumormill.libp2p.pubsub.pubsub.Pubsub`. To pubsub, a peer is there from ``PeerJoined`` to
-``PeerLeft``; nothing of the streams in between outlives that: when our own stream is lost, so is
-what we knew of the peer, and the peer's stream is reset too, so that it tells its subscriptions
-again on a new one.
+``PeerLeft``. In between, streams and connections may come and go:
+
+* our stream broke, its connection lives: ``StreamLost``, and ``StreamRenewed`` once there is
+  another one;
+* our stream's connection is gone and the peer has another one: the same, at once;
+* the peer began a new stream, wherever: ``StreamRestarted``.
+
+The peer has left when both directions are gone on a living connection, when its last connection is
+gone, or when it takes no stream of ours any more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
+from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.machine import (
-    Effect,
-    Input,
+    Connect,
+    Drop,
     Machine,
     PeerJoined,
     PeerLeft,
@@ -23,25 +30,37 @@ from rumormill.core.machine import (
     Writable,
 )
 from rumormill.core.timers import Timers
-from rumormill.core.trace import DROPPED
+from rumormill.core.trace import DROPPED, PROTOCOL_ERROR
 from rumormill.core.transport import HoldPeer
-from rumormill.libp2p.effects import StreamLost, StreamRenewed, StreamRestarted
+from rumormill.libp2p.effects import (
+    PubsubEffect,
+    PubsubInput,
+    StreamLost,
+    StreamRenewed,
+    StreamRestarted,
+)
+from rumormill.libp2p.host.effects import for_driver
+from rumormill.libp2p.host.outbound_stream import Phase
 from rumormill.libp2p.host.parameters import HostParameters
-from rumormill.libp2p.host.peer_streams import PeerStreams
+from rumormill.libp2p.host.peer_streams import InboundStream, PeerStreams
 from rumormill.libp2p.host.table import ConnectionTable, Link, Turn
+from rumormill.libp2p.wire.frames import FrameReader
 
 PUBSUB_UNAVAILABLE = "pubsub_unavailable"
 """A trace event: a connected peer takes no pubsub stream of ours; fields: reason."""
 
 STREAM_LOST = "stream_lost"
-"""A trace event: our pubsub stream broke on a living connection, and what was under way on it may
-be lost; fields: reason."""
+"""A trace event: our pubsub stream is gone and the peer is not; fields: reason, and unconfirmed,
+the bytes written that the peer had not shown to have read: so much at most is lost with it."""
 
 NO_PROTOCOL = "no_common_protocol"
 """Why a stream was refused by a peer that speaks none of our protocols."""
 
+STREAMS_USED_UP = "pubsub_streams_used_up"
+"""Why a connection is closed on which our stream broke too often."""
 
-class PubsubMachine(Machine[Any, Any], Protocol):
+
+class PubsubMachine(Machine[PubsubInput, PubsubEffect], Protocol):
     """What a host needs of pubsub."""
 
     @property
@@ -49,9 +68,16 @@ class PubsubMachine(Machine[Any, Any], Protocol):
         """The ids of the protocols that it speaks, best first."""
         ...
 
+    def take_reader(self, peer: str) -> FrameReader:
+        """Give away what is half read of the peer's stream: what comes next begins a frame."""
+        ...
+
 
 class PubsubStreams:
-    """Owner of every pubsub stream; passes bytes one way and packets the other."""
+    """Owner of every pubsub stream; passes bytes one way and packets the other.
+
+    ``drop`` closes every connection of a peer, ``connect`` tries to get one.
+    """
 
     def __init__(
         self,
@@ -60,19 +86,15 @@ class PubsubStreams:
         parameters: HostParameters,
         table: ConnectionTable,
         turn: Turn,
-        translate: dict[type, Callable[[Any, float], None]],
         drop: Callable[[str, str, float], None],
+        connect: Callable[[Connect, float], None],
     ) -> None:
         self._pubsub = pubsub
         self._parameters = parameters
         self._table = table
         self._turn = turn
         self._drop = drop
-        self._translate: dict[type, Callable[[Any, float], None]] = {
-            **translate,
-            Send: self._send,
-            HoldPeer: self._hold_peer,
-        }
+        self._connect = connect
         self._peers: dict[str, PeerStreams] = {}
         self._timers: Timers[str] = Timers(turn.alarm)
         self._paused = False
@@ -83,41 +105,51 @@ class PubsubStreams:
 
     # ---- pubsub
 
-    def feed(self, input: Input, now: float) -> None:
+    def feed(self, input: PubsubInput, now: float) -> None:
         """Give pubsub an input and see to what it wants done."""
         self.carry_out(self._pubsub.handle(input, now), now)
 
-    def carry_out(self, effects: Sequence[Effect], now: float) -> None:
+    def carry_out(self, effects: Sequence[PubsubEffect], now: float) -> None:
         """Do what concerns connections; the rest is the business of the host's driver."""
-        translate, passed_on = self._translate, self._turn.effects
+        passed_on = self._turn.effects
+        if for_driver(effects):
+            passed_on += effects  # as most are: checks, deliveries, what happened
+            return
         for effect in effects:
-            translator = translate.get(type(effect))
-            if translator is None:
-                passed_on.append(effect)
+            if isinstance(effect, Send):
+                self._send(effect, now)
+            elif isinstance(effect, HoldPeer):
+                self._hold_peer(effect)
+            elif isinstance(effect, Drop):
+                self._drop(effect.peer, effect.reason, now)
+            elif isinstance(effect, Connect):
+                self._connect(effect, now)
             else:
-                translator(effect, now)
+                passed_on.append(effect)
 
     def _send(self, effect: Send, now: float) -> None:
         streams = self._peers.get(effect.peer)
-        if streams is None or streams.outbound is None or not streams.open:
+        if streams is None or not streams.outbound.agreed:
             self._turn.trace(now, DROPPED, effect.peer, what="packet", reason="no_stream")
             return
-        link, stream = streams.outbound
-        unsent = link.connection.write(stream, effect.packet)
+        outbound = streams.outbound
+        link = outbound.link
+        assert link is not None
+        unsent = link.connection.write(outbound.number, effect.packet)
         self._turn.touch(link)
-        streams.written += len(effect.packet)
+        outbound.written += len(effect.packet)
         if unsent:
             # The peer's window is full: see that it moves, and that not too much gathers.
-            if streams.stall_at is None:
-                streams.watch(unsent, now + self._parameters.stall_timeout)
+            if outbound.stall_at is None:
+                outbound.watch(unsent, now + self._parameters.stall_timeout)
                 self._arm(streams)
             if unsent > self._parameters.send_high_water:
-                streams.blocked = True
+                outbound.fill()
                 self._tell_ready(streams, now)
 
     def _tell_ready(self, streams: PeerStreams, now: float) -> None:
         """Let pubsub know whether it may send, if that has changed."""
-        ready = streams.can_send()
+        ready = streams.outbound.ready()
         if streams.joined and ready != streams.ready:
             streams.ready = ready
             self.feed(Writable(streams.peer, ready), now)
@@ -126,9 +158,10 @@ class PubsubStreams:
 
     def connected(self, link: Link, now: float) -> None:
         """``link`` has become usable."""
-        if link.peer not in self._peers:
+        streams = self._peers.get(link.peer)
+        if streams is None:
             streams = self._peers[link.peer] = PeerStreams(link.peer)
-            self._open(streams, link, now)
+            self._ask(streams, link, now)
 
     def disconnected(self, link: Link, reason: str, now: float) -> None:
         """``link`` is out of the table; if its peer has another one, that takes over."""
@@ -136,31 +169,26 @@ class PubsubStreams:
         streams = self._peers.get(peer)
         if streams is None:
             return
-        if streams.inbound is not None and streams.inbound[0] is link:
-            streams.inbound = None
-        used = streams.outbound is not None and streams.outbound[0] is link
-        if used:
-            streams.outbound = None
-        if used or not self._table.connected(peer):
+        streams.inbound.pop(link, None)
+        if not self._table.connected(peer):
+            streams.outbound.give_up()
             self._leave(streams, reason, now)
-        if self._peers.get(peer) is not streams:
-            return  # pubsub's answer was to drop the peer
-        others = self._table.of(peer)
-        if not others:
-            self._timers.cancel(peer)
-            del self._peers[peer]
-        elif used:
-            streams.attempts = 0
-            self._open(streams, others[0], now)
+            if self._peers.get(peer) is streams:
+                self._timers.cancel(peer)
+                del self._peers[peer]
+        elif streams.outbound.on(link):
+            streams.outbound.attempts = 0
+            self._outbound_lost(streams, reason, now, at_once=True)
+        elif not streams.inbound and not streams.outbound.alive:
+            self._leave(streams, reason, now)
 
     def learned(self, link: Link, protocols: tuple[str, ...], now: float) -> None:
         """The peer says what it speaks: perhaps pubsub, which it did not when we tried."""
         streams = self._peers[link.peer]
-        if streams.outbound is not None or streams.retry_at is not None:
-            return
-        if any(protocol in protocols for protocol in self._pubsub.protocols):
-            streams.attempts = self._parameters.stream_attempts - 1
-            self._open(streams, link, now)
+        if streams.outbound.phase is Phase.ABSENT and any(
+            protocol in protocols for protocol in self._pubsub.protocols
+        ):
+            self._ask_once_more(streams, link, now)
 
     def write_ready(self, link: Link, now: float) -> None:
         """The transport of ``link`` takes more bytes now, or no longer does."""
@@ -170,89 +198,136 @@ class PubsubStreams:
 
     # ---- our stream
 
-    def _open(self, streams: PeerStreams, link: Link, now: float) -> None:
+    def _ask(self, streams: PeerStreams, link: Link, now: float) -> None:
         stream = link.connection.open_stream(self._pubsub.protocols, now)
         link.streams[stream] = self
-        streams.began(link, stream)
+        streams.outbound.ask(link, stream)
         self._turn.touch(link)
 
-    def _outbound_opened(self, streams: PeerStreams, protocol: str, now: float) -> None:
-        renewed = streams.joined and streams.opened_at is not None
-        streams.open = True
-        streams.opened_at = now
+    def _ask_once_more(self, streams: PeerStreams, link: Link, now: float) -> None:
+        """One try, after we had given up; if the peer does not listen now either, so be it."""
+        attempts = streams.outbound.attempts
+        streams.outbound.attempts = min(attempts, self._parameters.stream_attempts - 1)
+        self._ask(streams, link, now)
+
+    def _outbound_opened(self, streams: PeerStreams, link: Link, protocol: str, now: float) -> None:
+        renewed = streams.joined and streams.outbound.agreed_at is not None
+        streams.outbound.agree(now)
+        link.pubsub_streams += 1
         if renewed:
             self.feed(StreamRenewed(streams.peer), now)
         if streams.joined:
             self._tell_ready(streams, now)
         else:
-            self._join(streams, protocol, now)
+            self._join(streams, link, protocol, now)
 
-    def _outbound_lost(self, streams: PeerStreams, reason: str, now: float) -> None:
-        """Our stream is gone, its connection is not: try again, but not for ever.
+    def _outbound_lost(
+        self, streams: PeerStreams, reason: str, now: float, *, at_once: bool = False
+    ) -> None:
+        """Our stream is gone, the peer still has a connection: try again, but not for ever.
 
         While its own stream lives, the peer has not left: it will not say again what it told us
-        there. rust tells its subscriptions once per connection.
+        there. rust tells its subscriptions once, on the first connection. ``at_once``: it was the
+        connection that went, by nobody's fault, and with another one there need be no wait.
         """
-        began = streams.opened_at
-        if streams.open and began is not None and now - began >= self._parameters.stable_after:
-            streams.attempts = 0
-        lost = streams.open
-        streams.broke()
-        if reason == NO_PROTOCOL:
-            streams.attempts = self._parameters.stream_attempts
-        hopeless = streams.attempts >= self._parameters.stream_attempts
-        if hopeless or streams.inbound is None:
+        outbound = streams.outbound
+        lost, began = outbound.agreed, outbound.agreed_at
+        if lost and began is not None and now - began >= self._parameters.stable_after:
+            outbound.attempts = 0
+        outbound.break_off(now if at_once else now + self._delay(outbound.attempts))
+        hopeless = reason == NO_PROTOCOL or outbound.attempts >= self._parameters.stream_attempts
+        if hopeless or (not streams.inbound and not at_once):
             self._leave(streams, reason, now)
-            if self._peers.get(streams.peer) is not streams:
-                return
+        else:
+            self._tell_ready(streams, now)
+            if streams.joined and lost:
+                self._trace_lost(streams, reason, now)
+                self.feed(StreamLost(streams.peer), now)
+        if self._peers.get(streams.peer) is not streams:
+            return  # pubsub's answer was to drop the peer
         if hopeless:
+            outbound.give_up()
             self._turn.trace(now, PUBSUB_UNAVAILABLE, streams.peer, reason=reason)
-            return
-        self._tell_ready(streams, now)
-        if streams.joined and lost:
-            self._turn.trace(now, STREAM_LOST, streams.peer, reason=reason)
-            self.feed(StreamLost(streams.peer), now)
-        self._retry_later(streams, now)
+        elif self._best_link(streams.peer) is None:
+            self._drop(streams.peer, STREAMS_USED_UP, now)
+        elif at_once:
+            self._retry(streams, now)
+        else:
+            self._arm(streams)
 
-    def _retry_later(self, streams: PeerStreams, now: float) -> None:
-        delay = self._parameters.stream_retry_delay * 2.0 ** max(streams.attempts - 1, 0)
-        streams.retry_at = now + delay
-        self._arm(streams)
+    def _delay(self, attempts: int) -> float:
+        return self._parameters.stream_retry_delay * 2.0 ** max(attempts - 1, 0)
 
-    # ---- the peer's stream
+    def _best_link(self, peer: str) -> Link | None:
+        """The oldest connection that the peer's implementation takes another stream on."""
+        most = self._parameters.streams_per_connection
+        return next((link for link in self._table.of(peer) if link.pubsub_streams < most), None)
+
+    def _retry(self, streams: PeerStreams, now: float) -> None:
+        link = self._best_link(streams.peer)
+        if link is not None:
+            self._ask(streams, link, now)
+        else:
+            self._drop(streams.peer, STREAMS_USED_UP, now)
+
+    def _trace_lost(self, streams: PeerStreams, reason: str, now: float) -> None:
+        link, number = streams.outbound.link, streams.outbound.number
+        unconfirmed = 0 if link is None else link.connection.unconfirmed(number)
+        fields: dict[str, int | str] = {"reason": reason, "unconfirmed": unconfirmed}
+        self._turn.trace(now, STREAM_LOST, streams.peer, **fields)
+
+    # ---- the peer's streams
 
     def _inbound_opened(
         self, streams: PeerStreams, link: Link, stream: int, protocol: str, now: float
     ) -> None:
-        before = streams.inbound
+        before = streams.inbound.pop(link, None)
         if before is not None:
-            self._reset(*before)
-            if before[0] is not link:
-                self._follow(streams, before[0], now)
-                if link.gone:
-                    return
-        streams.inbound = (link, stream)
+            self._reset(link, before.number)
+        elsewhere = bool(streams.inbound)
+        streams.inbound[link] = InboundStream(stream, self._reader_beside(streams))
         self._apply_hold(streams)
         if not streams.joined:
-            self._join(streams, protocol, now)
+            self._join(streams, link, protocol, now)
         elif streams.had_inbound:
             self.feed(StreamRestarted(streams.peer), now)
         streams.had_inbound = True
-        if streams.outbound is None and not link.gone:
-            # It speaks pubsub after all. If it does not listen now either, so be it.
-            streams.attempts = min(streams.attempts, self._parameters.stream_attempts - 1)
-            self._open(streams, link, now)
+        if link.gone:
+            return  # pubsub's answer was to drop the peer
+        if streams.outbound.phase is Phase.ABSENT:
+            self._ask_once_more(streams, link, now)  # it speaks pubsub after all
+        elif elsewhere and not streams.outbound.on(link):
+            self._follow(streams, link, now)
 
-    def _follow(self, streams: PeerStreams, before: Link, now: float) -> None:
+    def _reader_beside(self, streams: PeerStreams) -> FrameReader | None:
+        """What cuts a further stream into frames, if the peer has another one that lives."""
+        if not streams.inbound:
+            return None
+        for other in streams.inbound.values():
+            if other.reader is None:
+                other.reader = self._pubsub.take_reader(streams.peer)
+            return FrameReader(other.reader.largest)
+        return None
+
+    def _follow(self, streams: PeerStreams, link: Link, now: float) -> None:
         """The peer began anew on another connection: do not stay behind on the one it left.
 
         A peer that was restarted, or lost its line, knows before we do that the old connection is
-        dead: what we write there is lost.
+        dead: what we write there is lost. If it is not dead, all that we wrote there still arrives.
         """
-        if streams.outbound is not None and streams.outbound[0] is before:
-            self._reset(*streams.outbound)
-            streams.outbound = None
-            self._leave(streams, "moved", now)
+        outbound = streams.outbound
+        if outbound.link is None or link.pubsub_streams >= self._parameters.streams_per_connection:
+            return
+        if outbound.alive:
+            if outbound.agreed:
+                self._trace_lost(streams, "moved", now)
+                self._close(outbound.link, outbound.number)
+            else:
+                self._reset(outbound.link, outbound.number)
+            outbound.break_off(now)
+            self._tell_ready(streams, now)
+        if self._peers.get(streams.peer) is streams and not link.gone:
+            self._ask(streams, link, now)
 
     def hold(self, paused: bool) -> None:
         """Hold all peers back, or let those go on that pubsub does not want held."""
@@ -260,31 +335,30 @@ class PubsubStreams:
         for streams in self._peers.values():
             self._apply_hold(streams)
 
-    def _hold_peer(self, effect: HoldPeer, now: float) -> None:
+    def _hold_peer(self, effect: HoldPeer) -> None:
         streams = self._peers.get(effect.peer)
         if streams is not None:
             streams.held = effect.held
             self._apply_hold(streams)
 
     def _apply_hold(self, streams: PeerStreams) -> None:
-        if streams.inbound is not None:
-            link, stream = streams.inbound
-            link.connection.hold(stream, self._paused or streams.held)
+        for link, inbound in streams.inbound.items():
+            link.connection.hold(inbound.number, self._paused or streams.held)
             self._turn.touch(link)
 
     # ---- joining and leaving
 
-    def _join(self, streams: PeerStreams, protocol: str, now: float) -> None:
+    def _join(self, streams: PeerStreams, link: Link, protocol: str, now: float) -> None:
         streams.joined = streams.ready = True
-        outbound = self._table.dialed(streams.peer)
-        self.feed(PeerJoined(streams.peer, protocol, outbound), now)
+        dialed = self._table.dialed(streams.peer)
+        self.feed(PeerJoined(streams.peer, protocol, dialed, link.address), now)
         self._tell_ready(streams, now)
 
     def _leave(self, streams: PeerStreams, reason: str, now: float) -> None:
         """To pubsub the peer is gone, so nothing more of it may be read."""
         joined = streams.joined
-        if streams.inbound is not None:
-            self._reset(*streams.inbound)
+        for link, inbound in streams.inbound.items():
+            self._reset(link, inbound.number)
         streams.left()
         if joined:
             self.feed(PeerLeft(streams.peer, reason), now)
@@ -292,6 +366,11 @@ class PubsubStreams:
     def _reset(self, link: Link, stream: int) -> None:
         if link.streams.pop(stream, None) is not None:
             link.connection.reset_stream(stream)
+            self._turn.touch(link)
+
+    def _close(self, link: Link, stream: int) -> None:
+        if link.streams.pop(stream, None) is not None:
+            link.connection.close_stream(stream)
             self._turn.touch(link)
 
     # ---- events of streams
@@ -302,50 +381,63 @@ class PubsubStreams:
         if inbound:
             self._inbound_opened(streams, link, stream, protocol, now)
         else:
-            self._outbound_opened(streams, protocol, now)
+            self._outbound_opened(streams, link, protocol, now)
 
     def data(self, link: Link, stream: int, data: bytes, now: float) -> None:
         """Bytes came in: on the peer's stream they are pubsub's, on ours nobody reads them."""
         peer = link.peer
-        inbound = self._peers[peer].inbound
-        if inbound is not None and inbound[1] == stream and inbound[0] is link:
-            self.carry_out(self._pubsub.handle(Received(peer, data), now), now)
+        inbound = self._peers[peer].inbound.get(link)
+        if inbound is None or inbound.number != stream:
+            return
+        if inbound.reader is not None:
+            try:
+                data = inbound.whole(data)
+            except RemoteProtocolError as error:
+                fields = {"reason": error.reason, "detail": error.detail}
+                self._turn.trace(now, PROTOCOL_ERROR, peer, **fields)
+                self._drop(peer, error.reason, now)
+                return
+            if not data:
+                return
+        self.carry_out(self._pubsub.handle(Received(peer, data), now), now)
 
     def drained(self, link: Link, stream: int, now: float) -> None:
         """The peer has made room on our stream."""
         streams = self._peers[link.peer]
-        if streams.outbound == (link, stream):
-            streams.blocked = False
-            streams.stall_at = None
+        if self._is_ours(streams, link, stream):
+            streams.outbound.drain()
             self._tell_ready(streams, now)
 
     def ended(self, link: Link, stream: int, now: float) -> None:
         """The peer closed a stream. Ours is of no use to us then: nobody reads it."""
         streams = self._peers[link.peer]
-        self._reset_or_close(link, stream, close=streams.inbound == (link, stream))
-        self._stream_gone(streams, link, stream, "stream_ended", now)
+        if self._is_ours(streams, link, stream):
+            self._outbound_lost(streams, "stream_ended", now)
+            self._reset(link, stream)
+        else:
+            self._close(link, stream)
+            self._inbound_lost(streams, link, stream, "stream_ended", now)
 
     def lost(self, link: Link, stream: int, reason: str, now: float) -> None:
         """A stream was reset or refused."""
         link.streams.pop(stream, None)
-        self._stream_gone(self._peers[link.peer], link, stream, reason, now)
+        streams = self._peers[link.peer]
+        if self._is_ours(streams, link, stream):
+            self._outbound_lost(streams, reason, now)
+        else:
+            self._inbound_lost(streams, link, stream, reason, now)
 
-    def _reset_or_close(self, link: Link, stream: int, *, close: bool) -> None:
-        if not close:
-            self._reset(link, stream)
-        elif link.streams.pop(stream, None) is not None:
-            link.connection.close_stream(stream)
-            self._turn.touch(link)
+    def _is_ours(self, streams: PeerStreams, link: Link, stream: int) -> bool:
+        return streams.outbound.number == stream and streams.outbound.on(link)
 
-    def _stream_gone(
+    def _inbound_lost(
         self, streams: PeerStreams, link: Link, stream: int, reason: str, now: float
     ) -> None:
-        if streams.inbound == (link, stream):
-            streams.inbound = None
-            if streams.outbound is None:
+        inbound = streams.inbound.get(link)
+        if inbound is not None and inbound.number == stream:
+            del streams.inbound[link]
+            if not streams.inbound and not streams.outbound.alive:
                 self._leave(streams, reason, now)  # nothing is left of it but the connection
-        elif streams.outbound == (link, stream):
-            self._outbound_lost(streams, reason, now)
 
     # ---- time
 
@@ -355,9 +447,10 @@ class PubsubStreams:
             streams = self._peers.get(peer)
             if streams is None:
                 continue
-            if streams.retry_at is not None and streams.retry_at <= now:
-                self._open(streams, self._table.of(peer)[0], now)
-            if streams.stall_at is not None and streams.stall_at <= now:
+            outbound = streams.outbound
+            if outbound.retry_at is not None and outbound.retry_at <= now:
+                self._retry(streams, now)
+            elif outbound.stall_at is not None and outbound.stall_at <= now:
                 self._stalled(streams, now)
             self._arm(streams)
 
@@ -366,16 +459,16 @@ class PubsubStreams:
         return self._timers.next_wake()
 
     def _stalled(self, streams: PeerStreams, now: float) -> None:
-        assert streams.outbound is not None
-        link, stream = streams.outbound
-        unsent = link.connection.unsent(stream)
-        streams.stall_at = None
-        if unsent and not streams.moved(unsent):
+        outbound = streams.outbound
+        assert outbound.link is not None
+        unsent = outbound.link.connection.unsent(outbound.number)
+        outbound.stall_at = None
+        if unsent and not outbound.moved(unsent):
             self._drop(streams.peer, "stalled", now)
         elif unsent:
-            streams.watch(unsent, now + self._parameters.stall_timeout)
+            outbound.watch(unsent, now + self._parameters.stall_timeout)
 
     def _arm(self, streams: PeerStreams) -> None:
-        due = streams.next_wake()
-        if due is not None:
+        due = streams.outbound.next_wake()
+        if due is not None and self._peers.get(streams.peer) is streams:
             self._timers.at_latest(streams.peer, due)

@@ -31,24 +31,22 @@ SERVICES = (IDENTIFY, IDENTIFY_PUSH, PING)
 MOST_PONGS_UNREAD = 64
 """Answers that a pinging peer may leave unread; past it, it is not measuring anything."""
 
-SPEAKING_PAUSE = 0.25
-"""Seconds between what we say of ourselves and the end of that stream. js loses both, and with it
-all knowledge of us, if the end comes while it still reads the answer of multistream-select."""
-
 LONGEST_TRACED = 1024
 """Characters of a peer's own words that go into one field of a trace event."""
 
 
 class Teller:
-    """Says one thing and closes: the answer to identify, or a push of our own."""
+    """Says one thing and closes: the answer to identify, or a push of our own.
 
-    __slots__ = ("closed", "first")
+    The end leaves with the message, because go waits for it before it opens any stream; but in a
+    frame of its own, as every end does: js loses both if they share one.
+    """
+
+    __slots__ = ("first",)
 
     def __init__(self, info: IdentifyInfo) -> None:
         self.first = length_prefixed(encode_identify(info))
         """All that there is to write."""
-        self.closed = False
-        """Whether our side of the stream has ended."""
 
     def receive(self, data: bytes) -> bytes:
         """Nothing is to be said to us here."""
@@ -63,8 +61,6 @@ class Listener:
     """Hears what a peer says of itself, until it ends the stream."""
 
     __slots__ = ("_frames", "_reader", "_room")
-
-    first = b""
 
     def __init__(self) -> None:
         self._reader = FrameReader(DEFAULT_LIMITS.largest)
@@ -90,8 +86,6 @@ class Echo:
     """Answers pings for as long as the peer likes to ask."""
 
     __slots__ = ("_echo",)
-
-    first = b""
 
     def __init__(self) -> None:
         self._echo = PingEcho()
@@ -159,8 +153,9 @@ class Services:
             return
         exchange = exchanges[stream] = self._exchange(link, protocol, inbound)
         self._set_timer(link, stream, exchange, now)
-        if exchange.first:
+        if isinstance(exchange, Teller):
             link.connection.write(stream, exchange.first)
+            link.connection.close_stream(stream)
             self._turn.touch(link)
 
     def _exchange(self, link: Link, protocol: str, inbound: bool) -> Exchange:
@@ -199,19 +194,12 @@ class Services:
         except RemoteProtocolError as error:
             self._fail(link, stream, error, now)
             return
-        self._close(link, stream, exchange)
+        if not isinstance(exchange, Teller):  # which has ended its side already
+            link.connection.close_stream(stream)
+            self._turn.touch(link)
         self._forget(link, stream)
         if info is not None:
             self._heard(link, info, now)
-
-    def _close(self, link: Link, stream: int, exchange: Exchange) -> None:
-        """End our side of the stream, once."""
-        if isinstance(exchange, Teller):
-            if exchange.closed:
-                return
-            exchange.closed = True
-        link.connection.close_stream(stream)
-        self._turn.touch(link)
 
     def lost(self, link: Link, stream: int, reason: str, now: float) -> None:
         """The stream is gone; that is the peer's choice."""
@@ -244,18 +232,13 @@ class Services:
         seconds = self._parameters.service_timeout
         if isinstance(exchange, Echo):
             seconds = self._parameters.ping_idle_timeout
-        elif isinstance(exchange, Teller) and not exchange.closed:
-            seconds = SPEAKING_PAUSE
         self._timers.set((link, stream), now + seconds)
 
     def wake(self, now: float) -> None:
-        """End what we said, and exchanges that take too long. An idle ping is nobody's fault."""
+        """End exchanges that take too long. An idle ping is nobody's fault."""
         for link, stream in self._timers.due(now):
             exchange = self._exchanges[link][stream]
-            if isinstance(exchange, Teller) and not exchange.closed:
-                self._close(link, stream, exchange)
-                self._set_timer(link, stream, exchange, now)
-            elif isinstance(exchange, Echo):
+            if isinstance(exchange, Echo):
                 link.connection.reset_stream(stream)
                 self._turn.touch(link)
                 self._forget(link, stream)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ipaddress
 from typing import Protocol
 
-from rumormill.core.machine import Effect
 from rumormill.core.timers import Alarm
 from rumormill.core.trace import TraceEvent, type_of_field
 from rumormill.libp2p.host.dialer import Target
+from rumormill.libp2p.host.effects import HostEffect
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.stack.connection import Connection
 from rumormill.libp2p.stack.multiaddr import Multiaddr
@@ -43,7 +43,7 @@ class Link:
 
     __slots__ = (
         "address", "connection", "dirty", "gone", "group", "id", "observed",
-        "peer", "stalls_at", "streams", "target", "timed", "write_ready",
+        "peer", "pubsub_streams", "stalls_at", "streams", "target", "timed", "write_ready",
     )  # fmt: skip
 
     def __init__(
@@ -60,6 +60,8 @@ class Link:
         self.peer = ""
         """Whose it is; empty until the handshake is done."""
         self.streams: dict[int, StreamOwner] = {}
+        self.pubsub_streams = 0
+        """Pubsub streams of ours that the peer has agreed to on it, one after the other."""
         self.write_ready = True
         self.stalls_at = 0.0
         """While the transport takes nothing: when we lose patience."""
@@ -84,7 +86,7 @@ class Turn:
         self.node = node
         self.alarm = Alarm()
         """When the first of the parts wants to be woken."""
-        self.effects: list[Effect] = []
+        self.effects: list[HostEffect] = []
         self.dirty: list[Link] = []
         """Connections that may have something to send."""
 
@@ -99,12 +101,6 @@ class Turn:
     ) -> None:
         """Something happened."""
         self.effects.append(TraceEvent(now, self.node, event, peer=peer, fields=fields))
-
-    def take(self) -> list[Effect]:
-        """The effects so far; the list is empty again."""
-        effects = self.effects[:]
-        self.effects.clear()
-        return effects
 
 
 class ConnectionTable:

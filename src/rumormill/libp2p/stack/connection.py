@@ -65,8 +65,8 @@ class Connection:
 
     __slots__ = (
         "_deadline", "_dialer", "_later", "_limits", "_now", "_out", "_protocols", "_session",
-        "_settling", "_transport", "_upgrade", "close_reason", "closed", "established", "peer",
-        "public_key",
+        "_settling", "_transport", "_unconfirmed", "_upgrade", "close_reason", "closed",
+        "established", "peer", "public_key",
     )  # fmt: skip
 
     def __init__(
@@ -101,6 +101,7 @@ class Connection:
         self._session: YamuxSession | None = None
         self._settling: Settling | None = None
         self._later: list[ConnectionEvent] = []
+        self._unconfirmed: dict[int, int] = {}
         self._out = b""
 
     # ---- bytes and time
@@ -112,9 +113,13 @@ class Connection:
         if self.closed:
             return events
         try:
-            session, transport = self._session, self._transport
-            if session is not None and transport is not None:
-                self._read(session, transport.decrypt(data), now, events)
+            session, transport, settling = self._session, self._transport, self._settling
+            if session is not None and transport is not None and settling is not None:
+                plaintext = transport.decrypt(data)
+                if not settling.streams and (plain := session.plain_data(plaintext, now)):
+                    events.append(plain)  # as nearly always: more of a stream that is settled
+                else:
+                    self._read(session, settling, plaintext, now, events)
                 if transport.empty_frames:
                     session.charge(transport.empty_frames, now)
                     transport.empty_frames = 0
@@ -167,6 +172,16 @@ class Connection:
         """All streams are settled: :meth:`next_wake` moves closer with :meth:`wake` only."""
         settling = self._settling
         return settling is not None and not settling.streams and not self._later
+
+    @property
+    def restless(self) -> bool:
+        """Bytes may wait to be sent, or :meth:`next_wake` may have come closer."""
+        session, settling = self._session, self._settling
+        if session is None or settling is None:
+            return True
+        return bool(
+            session.dirty or session.control or settling.streams or self._out or self._later
+        )
 
     def next_wake(self) -> float | None:
         """When :meth:`wake` wants to be called; None once everything is over."""
@@ -233,6 +248,14 @@ class Connection:
             return settling.unsent(stream)
         return session.unsent(stream)
 
+    def unconfirmed(self, stream: int) -> int:
+        """Bytes written that the peer has not shown to have read, as far as its window tells.
+
+        Still known when the stream was reset with the last bytes received, or its connection ended.
+        """
+        session = self._session
+        return self._unconfirmed.get(stream, 0) if session is None else session.unconfirmed(stream)
+
     @property
     def queued(self) -> int:
         """Bytes written to streams and not yet in :meth:`data_to_send`."""
@@ -286,23 +309,29 @@ class Connection:
         self._settling = Settling(session, self._protocols, self._limits)
         self.established = True
         events.append(Established(self.peer))
-        self._read(session, plaintext, now, events)
+        self._read(session, self._settling, plaintext, now, events)
 
     def _read(
-        self, session: YamuxSession, plaintext: bytes, now: float, events: list[ConnectionEvent]
+        self,
+        session: YamuxSession,
+        settling: Settling,
+        plaintext: bytes,
+        now: float,
+        events: list[ConnectionEvent],
     ) -> None:
         incoming: list[YamuxEvent] = []
         try:
             session.receive(plaintext, now, incoming)
         finally:
-            self._dispatch(incoming, now, events)
+            self._dispatch(settling, incoming, now, events)
 
     def _dispatch(
-        self, incoming: list[YamuxEvent], now: float, events: list[ConnectionEvent]
+        self,
+        settling: Settling,
+        incoming: list[YamuxEvent],
+        now: float,
+        events: list[ConnectionEvent],
     ) -> None:
-        settling = self._settling
-        if settling is None:
-            return
         unsettled = settling.streams
         for event in incoming:
             if isinstance(event, StreamArrived):
@@ -339,4 +368,6 @@ class Connection:
             with contextlib.suppress(RemoteProtocolError):
                 self._out += self._transport.encrypt(encode_header(GO_AWAY, 0, 0, code))
         self.closed = True
+        if self._session is not None:
+            self._unconfirmed = self._session.all_unconfirmed()
         self._session = self._settling = self._transport = None

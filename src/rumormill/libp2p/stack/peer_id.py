@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections import OrderedDict
 
 from rumormill.core import base58
 from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
@@ -122,7 +123,8 @@ class PeerNames:
 
     def __init__(self, most: int = 16_384) -> None:
         self._most = most
-        self._names: dict[bytes, str] = {}
+        # Of an ordinary dict, the first entry is looked for behind all those that were forgotten.
+        self._names: OrderedDict[bytes, str] = OrderedDict()
 
     def __len__(self) -> int:
         """How many names are held."""
@@ -134,6 +136,6 @@ class PeerNames:
         if name is None:
             name = to_text(check_peer_id(raw))
             if len(self._names) >= self._most:
-                del self._names[next(iter(self._names))]
+                self._names.popitem(last=False)
             self._names[raw] = name
         return name

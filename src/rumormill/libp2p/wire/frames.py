@@ -31,10 +31,10 @@ class FrameReader:
     ([], [b'abc'])
     """
 
-    __slots__ = ("_largest", "_pending", "_wanted")
+    __slots__ = ("_pending", "_wanted", "largest")
 
     def __init__(self, largest: int) -> None:
-        self._largest = largest
+        self.largest = largest
         self._pending = bytearray()
         self._wanted = 0
 
@@ -70,9 +70,9 @@ class FrameReader:
                     if prefix is None:
                         break
                     length, offset = prefix
-            if length > self._largest:
+            if length > self.largest:
                 raise RemoteProtocolError(
-                    "frame_too_large", f"a frame of {length} bytes, {self._largest} allowed"
+                    "frame_too_large", f"a frame of {length} bytes, {self.largest} allowed"
                 )
             end = offset + length
             if end > size:

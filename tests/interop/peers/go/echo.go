@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
@@ -122,13 +121,4 @@ func compare(stream network.Stream, number, size int) error {
 // The bytes of a stream: the same for the one who writes and the one who compares.
 func filling(number int) *rand.ChaCha8 {
 	return rand.NewChaCha8([32]byte{byte(number), byte(number >> 8)})
-}
-
-func cpuSeconds() float64 {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return 0
-	}
-	nanoseconds := usage.Utime.Nano() + usage.Stime.Nano()
-	return float64(nanoseconds) / 1e9
 }

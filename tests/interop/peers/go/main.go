@@ -1,19 +1,16 @@
 // A go-libp2p node that is driven by JSON lines: commands on stdin, events on stdout.
-// The language is written down in ../README.md. It has no router: it is here for what is below
-// one (Noise, yamux, identify, ping) and for streams under load.
-//
-//	peer [--listen ADDRESS ...] [--dial ADDRESS ...] [--window BYTES]
+// The language is written down in ../README.md; options of the router in options.go.
 //
 // The program ends with its stdin, so it cannot outlive the test that started it.
 package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
-	"strings"
+	"runtime"
 	"sync"
 
 	"github.com/libp2p/go-libp2p"
@@ -31,19 +28,21 @@ type fields map[string]any
 
 // A JSON object that came in: a command with all the fields that one may have.
 type command struct {
-	Do      string `json:"do"`
-	Address string `json:"address"`
-	ID      string `json:"id"`
-	Count   int    `json:"count"`
-	Streams int    `json:"streams"`
-	Bytes   int    `json:"bytes"`
-	Chunk   int    `json:"chunk"`
+	Do      string  `json:"do"`
+	Address string  `json:"address"`
+	ID      string  `json:"id"`
+	Topic   string  `json:"topic"`
+	Data    []byte  `json:"data_base64"`
+	Prefix  string  `json:"prefix"`
+	Count   int     `json:"count"`
+	Size    int     `json:"size"`
+	Window  int     `json:"window"`
+	Rate    float64 `json:"rate"`
+	Which   int     `json:"which"`
+	Streams int     `json:"streams"`
+	Bytes   int     `json:"bytes"`
+	Chunk   int     `json:"chunk"`
 }
-
-type words []string
-
-func (list *words) String() string     { return strings.Join(*list, " ") }
-func (list *words) Set(w string) error { *list = append(*list, w); return nil }
 
 var stdout sync.Mutex
 
@@ -89,21 +88,25 @@ func newHost(listen words, window int) (host.Host, error) {
 }
 
 func run() error {
-	var listen, dial words
-	flag.Var(&listen, "listen", "an address to listen on")
-	flag.Var(&dial, "dial", "an address to connect to")
-	window := flag.Int("window", 0, "the most that a stream may send ahead, in bytes")
-	flag.Parse()
-	node, err := newHost(listen, *window)
+	given, err := parseArguments()
 	if err != nil {
 		return err
 	}
-	peer, err := newPeer(node)
+	if given.threads > 0 {
+		runtime.GOMAXPROCS(given.threads)
+	}
+	node, err := newHost(given.listen, given.window)
+	if err != nil {
+		return err
+	}
+	running, stop := context.WithCancel(context.Background())
+	defer stop()
+	peer, err := newPeer(running, node, given)
 	if err != nil {
 		return err
 	}
 	say("ready", fields{"id": node.ID().String(), "addresses": peer.addresses()})
-	for _, address := range dial {
+	for _, address := range given.dial {
 		peer.obey(command{Do: "dial", Address: address})
 	}
 	return listenToCommands(peer)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/event"
@@ -18,10 +19,11 @@ import (
 const patience = 60 * time.Second
 
 type peer struct {
-	host host.Host
+	host   host.Host
+	router *router
 }
 
-func newPeer(node host.Host) (*peer, error) {
+func newPeer(running context.Context, node host.Host, given arguments) (*peer, error) {
 	made := &peer{host: node}
 	node.SetStreamHandler(echoProtocol, echo)
 	subscription, err := node.EventBus().Subscribe([]any{
@@ -33,7 +35,8 @@ func newPeer(node host.Host) (*peer, error) {
 		return nil, err
 	}
 	go made.tell(subscription)
-	return made, nil
+	made.router, err = newRouter(running, node, given)
+	return made, err
 }
 
 func (p *peer) addresses() []string {
@@ -104,6 +107,41 @@ func (p *peer) answer(given command) (fields, error) {
 		return p.ping(limited, given)
 	case "echo":
 		return p.echo(limited, given)
+	case "close_connection":
+		return p.closeConnection(given)
+	}
+	return p.answerOfRouter(limited, given)
+}
+
+func (p *peer) answerOfRouter(limited context.Context, given command) (fields, error) {
+	router := p.router
+	switch given.Do {
+	case "subscribe":
+		return fields{"topic": given.Topic}, router.subscribe(given.Topic)
+	case "unsubscribe":
+		router.unsubscribe(given.Topic)
+		return fields{"topic": given.Topic}, nil
+	case "publish":
+		return router.publish(limited, given.Topic, given.Data)
+	case "publish_many":
+		return router.publishMany(limited, given)
+	case "mesh":
+		return router.mesh(given.Topic)
+	case "scores":
+		return router.scores.report(limited)
+	case "control":
+		id, err := peerid.Decode(given.ID)
+		return router.watcher.control(id), err
+	case "bench_publish":
+		return router.bench.publish(given)
+	case "bench_receive":
+		return router.bench.receive(given)
+	case "bench_rate":
+		return router.bench.rate(given)
+	case "bench_reset":
+		return router.bench.reset(given)
+	case "bench_report":
+		return router.bench.report()
 	}
 	return nil, fmt.Errorf("no such command: %s", given.Do)
 }
@@ -126,18 +164,52 @@ func (p *peer) dial(limited context.Context, address string) (fields, error) {
 func (p *peer) peers() []fields {
 	list := []fields{}
 	for _, id := range p.host.Network().Peers() {
-		addresses := []string{}
-		streams := []protocol.ID{}
+		addresses, streams := []string{}, []protocol.ID{}
+		described := fields{"id": id.String(), "sends_on": nil, "receives_on": nil}
 		for _, connection := range p.host.Network().ConnsToPeer(id) {
 			addresses = append(addresses, connection.RemoteMultiaddr().String())
 			for _, stream := range connection.GetStreams() {
 				streams = append(streams, stream.Protocol())
+				if way := wayOfPubsub(stream); way != "" {
+					described[way] = stream.Protocol()
+				}
 			}
 		}
 		slices.Sort(streams)
-		list = append(list, fields{"id": id.String(), "addresses": addresses, "streams": streams})
+		described["addresses"], described["streams"] = addresses, streams
+		list = append(list, described)
 	}
 	return list
+}
+
+func wayOfPubsub(stream network.Stream) string {
+	name := string(stream.Protocol())
+	if !strings.HasPrefix(name, "/meshsub/") && !strings.HasPrefix(name, "/floodsub/") {
+		return ""
+	}
+	if stream.Stat().Direction == network.DirOutbound {
+		return "sends_on"
+	}
+	return "receives_on"
+}
+
+// Closes one of the connections to a peer, counted from 1 in the order in which they were opened.
+func (p *peer) closeConnection(given command) (fields, error) {
+	target, err := peerid.Decode(given.ID)
+	if err != nil {
+		return nil, err
+	}
+	connections := p.host.Network().ConnsToPeer(target)
+	slices.SortFunc(connections, func(one, other network.Conn) int {
+		return one.Stat().Opened.Compare(other.Stat().Opened)
+	})
+	if given.Which < 1 || given.Which > len(connections) {
+		return nil, fmt.Errorf("there are %d connections to %s", len(connections), target)
+	}
+	if err := connections[given.Which-1].Close(); err != nil {
+		return nil, err
+	}
+	return fields{"id": given.ID, "left": len(connections) - 1}, nil
 }
 
 func (p *peer) ping(limited context.Context, given command) (fields, error) {

@@ -651,3 +651,68 @@ def test_the_peer_goes_away_and_nothing_behind_it_is_read() -> None:
         machine = session()
         assert feed(machine, frame(GO_AWAY, 0, 0, code), b"\xff" * 100) == [GoneAway(code)]
         assert machine.gone
+
+
+# ---- the shorter way for what is usual
+
+
+usual_and_not = st.lists(
+    st.one_of(
+        st.tuples(st.just("data"), st.integers(0, 4), st.integers(0, 60_000)),
+        st.tuples(st.just("end"), st.integers(0, 4), st.just(0)),
+        st.tuples(st.just("reset"), st.integers(0, 4), st.just(0)),
+        st.tuples(st.just("grant"), st.integers(0, 4), st.integers(0, 1000)),
+        st.tuples(st.just("hold"), st.integers(0, 4), st.integers(0, 1)),
+        st.tuples(st.just("cut"), st.integers(0, 4), st.integers(1, 40)),
+    ),
+    max_size=40,
+)
+
+
+@given(usual_and_not)
+def test_the_shorter_way_for_plain_data_makes_no_difference(
+    script: list[tuple[str, int, int]],
+) -> None:
+    short, long = session(), session()
+    for machine in (short, long):
+        feed(machine, *(data(number, b"", SYN) for number in (1, 3, 5)))
+    for what, stream, size in script:
+        number = 2 * stream + 1
+        if what == "hold":
+            for machine in (short, long):
+                machine.hold(number, bool(size))
+            continue
+        raw = {
+            "data": data(number, bytes(size)),
+            "end": frame(WINDOW_UPDATE, FIN, number),
+            "reset": frame(WINDOW_UPDATE, RST, number),
+            "grant": frame(WINDOW_UPDATE, 0, number, size),
+            "cut": data(number, bytes(range(40)))[: HEADER.size + size],
+        }[what]
+        results = []
+        for machine in (short, long):
+            plain = machine.plain_data(raw, 1.0) if machine is short else None
+            try:
+                results.append((feed(machine, raw, now=1.0) if plain is None else [plain], ""))
+            except RemoteProtocolError as error:
+                results.append(([], error.reason))
+        assert results[0] == results[1]
+        assert short.data_to_send() == long.data_to_send()
+        if results[0][1]:
+            return
+
+
+def test_what_the_peer_may_not_have_read_is_known_until_it_makes_room() -> None:
+    machine = session(dialer=True)
+    stream = machine.open_stream()
+    assert stream is not None and machine.unconfirmed(stream) == 0
+    machine.write(stream, bytes(INITIAL_WINDOW + 10))
+    machine.data_to_send()
+    assert machine.unconfirmed(stream) == INITIAL_WINDOW + 10
+    feed(machine, frame(WINDOW_UPDATE, ACK, stream, 1000))
+    machine.data_to_send()
+    assert machine.unconfirmed(stream) == INITIAL_WINDOW + 10 - 1000
+    feed(machine, frame(WINDOW_UPDATE, RST, stream))
+    assert machine.unconfirmed(stream) == INITIAL_WINDOW + 10 - 1000, "just reset"
+    feed(machine, frame(WINDOW_UPDATE, 0, stream, 1))
+    assert machine.unconfirmed(stream) == 0

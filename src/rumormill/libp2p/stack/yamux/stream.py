@@ -11,11 +11,14 @@ from rumormill.libp2p.stack.yamux.frames import (
     ACK,
     DATA,
     FIN,
+    HEADER,
     LARGEST_UINT32,
     SYN,
     WINDOW_UPDATE,
     encode_header,
 )
+
+_pack = HEADER.pack
 
 LARGEST_FRAME = 256 * 1024
 """Payload of one data frame that we send. rust refuses frames of more than 1 MiB."""
@@ -71,16 +74,17 @@ class YamuxStream:
         return max(0, self.queued - self.send_window)
 
     @property
+    def unconfirmed(self) -> int:
+        """Bytes written that the peer has not made room for again: it may not have read them.
+
+        A peer that has enlarged its window makes this too small, one that grants late too large.
+        """
+        return self.queued + max(0, INITIAL_WINDOW - self.send_window)
+
+    @property
     def over(self) -> bool:
         """Both sides have ended it."""
         return self.end_sent and self.ended_by_peer
-
-    def write(self, data: bytes) -> None:
-        """Queue bytes to be sent."""
-        self.chunks.append(data)
-        self.queued += len(data)
-        if self.queued > self.send_window:
-            self.blocked = True
 
     def grow_send_window(self, credit: int) -> None:
         """The peer grants more."""
@@ -124,7 +128,7 @@ class YamuxStream:
         self.queued -= size
         self.send_window -= size
         flags = self._flags() if self.first_flags else 0
-        out.append(encode_header(DATA, flags, self.number, size))
+        out.append(_pack(DATA, flags, self.number, size))
         if self.queued:
             self._take(size, out.append)
         else:
