@@ -297,7 +297,7 @@ async def test_a_question_without_an_answer_is_an_error(machine: FakeMachine) ->
     done: list[Note] = []
     machine.answer = lambda _: [Note("carried out")]
     driver = started(machine, {Note: done.append})
-    with pytest.raises(LocalProtocolError, match="a str was not answered with an Answer"):
+    with pytest.raises(LocalProtocolError, match="the input str was not answered with Answer"):
         driver.ask("a", Answer)
     assert done == [Note("carried out")]
 

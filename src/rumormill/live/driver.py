@@ -136,8 +136,8 @@ class Driver(Generic[InputT]):
                 self._busy = False
                 self._arm()
         if found is None:
-            name = type(input).__name__
-            raise LocalProtocolError(f"a {name} was not answered with an {answer.__name__}")
+            names = type(input).__name__, answer.__name__
+            raise LocalProtocolError("the input {} was not answered with {}".format(*names))
         return found
 
     def _catch_up(self) -> None:

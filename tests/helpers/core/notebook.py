@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from rumormill.core.machine import Effect, Input
-
 
 class Notebook:
     """Writes down its inputs; a list is taken as the effects to return."""
 
     def __init__(self) -> None:
-        self.lines: list[tuple[float, Input]] = []
+        self.lines: list[tuple[float, Any]] = []
 
-    def handle(self, input: Input, now: float) -> list[Effect]:
+    def handle(self, input: Any, now: float) -> list[Any]:
         if isinstance(input, list):
             return input
         self.lines.append((round(now, 6), input))
         return []
 
-    def wake(self, now: float) -> list[Effect]:
+    def wake(self, now: float) -> list[Any]:
         return []
 
     def next_wake(self) -> float | None:
