@@ -168,7 +168,7 @@ class PubsubStreams:
         streams = self._peers.get(peer)
         if streams is None:
             return
-        streams.inbound.pop(link, None)
+        owed = streams.inbound.pop(link, None) is not None and not streams.inbound
         if not self._table.connected(peer):
             streams.outbound.give_up()
             self._leave(streams, reason, now)
@@ -180,6 +180,9 @@ class PubsubStreams:
             self._outbound_lost(streams, reason, now, at_once=True)
         elif not streams.inbound and not streams.outbound.alive:
             self._leave(streams, reason, now)
+        if owed and streams.joined:
+            streams.nudge_at = now + self._parameters.nudge_interval
+            self._arm(streams)
 
     def learned(self, link: Link, protocols: tuple[str, ...], now: float) -> None:
         """The peer says what it speaks: perhaps pubsub, which it did not when we tried."""
@@ -284,6 +287,7 @@ class PubsubStreams:
         if before is not None:
             self._reset(link, before.number)
         elsewhere = bool(streams.inbound)
+        streams.nudge_at = None
         streams.inbound[link] = InboundStream(stream, self._reader_beside(streams))
         self._apply_hold(streams)
         if not streams.joined:
@@ -451,6 +455,8 @@ class PubsubStreams:
                 self._retry(streams, now)
             elif outbound.stall_at is not None and outbound.stall_at <= now:
                 self._stalled(streams, now)
+            if streams.nudge_at is not None and streams.nudge_at <= now:
+                self._nudge(streams, now)
             self._arm(streams)
 
     def next_wake(self) -> float | None:
@@ -467,7 +473,13 @@ class PubsubStreams:
         elif unsent:
             outbound.watch(unsent, now + self._parameters.stall_timeout)
 
+    def _nudge(self, streams: PeerStreams, now: float) -> None:
+        for link in self._table.of(streams.peer):
+            link.connection.nudge()
+            self._turn.touch(link)
+        streams.nudge_at = now + self._parameters.nudge_interval
+
     def _arm(self, streams: PeerStreams) -> None:
-        due = streams.outbound.next_wake()
+        due = streams.next_wake()
         if due is not None and self._peers.get(streams.peer) is streams:
             self._timers.at_latest(streams.peer, due)
