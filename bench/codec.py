@@ -14,11 +14,17 @@ from typing import Any, NamedTuple
 
 from bench.progress import Progress
 from rumormill.core.machine import Check, Checked, PeerJoined, Publish, Received, Subscribe, Verdict
-from rumormill.libp2p.gossipsub.router import MESHSUB_1_0
+from rumormill.core.protobuf import bytes_field
+from rumormill.libp2p.gossipsub.features import MESHSUB_1_0
 from rumormill.libp2p.pubsub.pubsub import Pubsub
 from rumormill.libp2p.wire.frames import length_prefixed
 from rumormill.libp2p.wire.message import SIGNATURE_PREFIX
-from rumormill.libp2p.wire.rpc import Rpc, Subscription, decode_rpc, encode_rpc, message_frame
+from rumormill.libp2p.wire.rpc import (
+    Subscription,
+    decode_rpc,
+    message_frame,
+    subscription_field,
+)
 from rumormill.libp2p.wire.signing import signed_message
 from rumormill.simulate import topology
 from tests.helpers.libp2p import protobuf_oracle as oracle
@@ -100,7 +106,7 @@ def _cost(part: Part, batches: int) -> float:
 # ---- RPC
 
 MESSAGE = signed_message(AUTHOR, DATA, (TOPIC,), 7)
-RPC = encode_rpc(Rpc(messages=(MESSAGE,)))
+RPC = bytes_field(2, MESSAGE.raw)
 
 
 def _ours_decodes(_: object) -> None:
@@ -174,7 +180,7 @@ class _Node:
         self.pubsub: Pubsub = machine(name.rjust(38, "."), random.Random(1))
         self.now = 0.0
         self.pubsub.handle(PeerJoined("peer", MESHSUB_1_0), self.now)
-        subscription = encode_rpc(Rpc(subscriptions=(Subscription(True, TOPIC),)))
+        subscription = subscription_field(Subscription(True, TOPIC))
         self.pubsub.handle(Received("peer", length_prefixed(subscription)), self.now)
 
     def turn(self) -> None:

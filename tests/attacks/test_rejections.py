@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rumormill.core.machine import Drop
 from rumormill.core.trace import PROTOCOL_ERROR, REJECTED
+from rumormill.libp2p.wire import Control, Graft, Rpc
 from rumormill.libp2p.wire.message import WireMessage, build_message
-from rumormill.libp2p.wire.rpc import Control, Graft, Rpc
 from tests.helpers.libp2p import workbench
 
 
@@ -46,7 +46,7 @@ def test_what_a_dropped_peer_still_had_to_say_is_not_heard() -> None:
     bench.subscribe("weather")
     bench.join("peer", "weather")
     unsigned = [build_message(data=b"%d" % n, topics=("weather",)) for n in range(5)]
-    control = Control(graft=(Graft("weather"),))
+    control = Control((Graft("weather"),))
     bench.say("peer", Rpc(messages=tuple(unsigned), control=control))
     assert bench.of(Drop) == [Drop("peer", "too_many_rejections")]
     assert len(bench.events(REJECTED, reason="missing_signature")) == 2

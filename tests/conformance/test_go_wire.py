@@ -11,10 +11,11 @@ from rumormill.core.machine import PeerJoined, Publish, Subscribe, Unsubscribe
 from rumormill.libp2p.gossipsub import GossipsubRouter
 from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
 from rumormill.libp2p.pubsub.router import Router
+from rumormill.libp2p.wire import decode_rpc
 from rumormill.libp2p.wire.message import WireMessage
-from rumormill.libp2p.wire.rpc import decode_rpc, encode_rpc
 from rumormill.libp2p.wire.signing import verify
 from tests.helpers.libp2p import wire_vectors, workbench
+from tests.helpers.libp2p.rpc_encoding import encode_rpc
 
 TOPIC = "wire-topic"
 EVERY_FRAME = wire_vectors.all_frames()

@@ -10,6 +10,7 @@ import pytest
 from rumormill.core.machine import Publish, Received
 from rumormill.libp2p.gossipsub import GossipsubRouter
 from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
+from rumormill.libp2p.wire import IWant
 from tests.helpers.interop import peer_transcripts
 from tests.helpers.interop.dialects import Dialect
 from tests.helpers.interop.our_node import TOPIC
@@ -82,7 +83,7 @@ def test_what_the_peer_asked_our_node_for_it_gets(peer: str) -> None:
         bench.feed(Publish((TOPIC,), data))
     bench.join("the peer")
     for line in kept.lines:
-        if not line.ours and line.rpc.control is not None and line.rpc.control.iwant:
+        if not line.ours and line.rpc.control is not None and line.rpc.control.of(IWant):
             bench.say_bytes("the peer", line.raw)
     given = [message.data for rpc in bench.took("the peer") for message in rpc.messages]
     assert sorted(given) == sorted(own)

@@ -31,12 +31,12 @@ with instrumented(__name__):
     from rumormill.core.protobuf import bytes_field, varint_field
     from rumormill.libp2p.effects import StreamRestarted
     from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter
-    from rumormill.libp2p.gossipsub.router import MESHSUB_1_0
+    from rumormill.libp2p.gossipsub.features import MESHSUB_1_0
     from rumormill.libp2p.pubsub.floodsub import FLOODSUB, FloodsubRouter
     from rumormill.libp2p.pubsub.parameters import PubsubParameters, TopicRules
     from rumormill.libp2p.pubsub.pubsub import Pubsub
+    from rumormill.libp2p.wire import decode_rpc
     from rumormill.libp2p.wire.frames import FrameReader, length_prefixed
-    from rumormill.libp2p.wire.rpc import decode_rpc
 
 # Small, so that every limit is within reach of a short input.
 PARAMETERS = PubsubParameters(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import pytest
 
 from rumormill.libp2p.pubsub.message_id import MessageIdFunction, message_id_function
+from rumormill.libp2p.wire import IWant
 from tests.helpers.interop import interop_matrix as matrix
 from tests.helpers.interop.conversation import StartPeer, row_of_three
 from tests.helpers.interop.dialects import Dialect, dialect
@@ -70,7 +71,7 @@ def asked_before_it_came(node: OurNode, message_id: MessageIdFunction) -> None:
     asked: set[bytes] = set()
     for line in node.transcript.lines:
         if line.ours and line.rpc.control is not None:
-            asked |= {each for iwant in line.rpc.control.iwant for each in iwant.message_ids}
+            asked |= {each for iwant in line.rpc.control.of(IWant) for each in iwant.message_ids}
         elif not line.ours:
             assert {message_id(message) for message in line.rpc.messages} <= asked
 

@@ -63,7 +63,7 @@ class Deliver(NamedTuple):
 
 
 class Connect(NamedTuple):
-    """A peer that the machine would like to be connected to, and where it is said to be."""
+    """A peer that the machine would like to be connected to, and where it may be found."""
 
     peer: Peer
     addresses: tuple[str, ...] = ()
@@ -132,7 +132,10 @@ class Verdict:
 
 
 class PeerJoined(NamedTuple):
-    """``peer`` is connected and speaks ``protocol``; ``outbound`` if we dialed it."""
+    """``peer`` is connected and speaks ``protocol``; ``outbound`` if we dialed it.
+
+    ``address`` is where it is, as far as its connection shows; "" if unknown.
+    """
 
     peer: Peer
     protocol: str
@@ -168,9 +171,14 @@ class Subscribe(NamedTuple):
 
 
 class Unsubscribe(NamedTuple):
-    """The application no longer wants the messages of ``topic``."""
+    """The application no longer wants the messages of ``topic``.
+
+    ``quietly``: without a word to anybody, because the node is about to shut down. Who is told that
+    we leave expects us to stay away for a while; a node that is started again should not have to.
+    """
 
     topic: str
+    quietly: bool = False
 
 
 class Publish(NamedTuple):

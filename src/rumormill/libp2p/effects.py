@@ -10,9 +10,29 @@ Two machines, one inside the other:
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from rumormill.core.machine import Peer
+from rumormill.core.machine import (
+    Check,
+    Checked,
+    CheckedMany,
+    Connect,
+    Deliver,
+    Drop,
+    Peer,
+    PeerJoined,
+    PeerLeft,
+    Publish,
+    Published,
+    Received,
+    RoomAgain,
+    Send,
+    Subscribe,
+    Unsubscribe,
+    Writable,
+)
+from rumormill.core.trace import TraceEvent
+from rumormill.core.transport import HoldPeer
 
 
 class StreamRestarted(NamedTuple):
@@ -34,3 +54,25 @@ class StreamRenewed(NamedTuple):
     """
 
     peer: Peer
+
+
+PubsubInput: TypeAlias = (
+    Received
+    | Checked
+    | CheckedMany
+    | Publish
+    | Writable
+    | PeerJoined
+    | PeerLeft
+    | StreamRestarted
+    | StreamLost
+    | StreamRenewed
+    | Subscribe
+    | Unsubscribe
+)
+"""What :class:`~rumormill.libp2p.pubsub.pubsub.Pubsub` takes."""
+
+PubsubEffect: TypeAlias = (
+    Send | Deliver | Check | Connect | Drop | Published | RoomAgain | HoldPeer | TraceEvent
+)
+"""What :class:`~rumormill.libp2p.pubsub.pubsub.Pubsub` wants done."""

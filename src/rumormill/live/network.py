@@ -276,8 +276,8 @@ class Network(ABC):
             self._unsubscribe(topic)
 
     def _unsubscribe(self, topic: str) -> None:
-        """The last subscription of a topic was closed."""
-        self._driver.feed(Unsubscribe(topic))
+        """The last subscription of a topic was closed, by its user or with the network."""
+        self._driver.feed(Unsubscribe(topic, quietly=self.closed))
 
     def _filled(self, subscription: Subscription, full: bool) -> None:
         """A subscription wants peers held back, or no longer does."""

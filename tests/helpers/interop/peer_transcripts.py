@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rumormill.libp2p.pubsub.message_id import message_id_function
+from rumormill.libp2p.wire import decode_rpc
 from rumormill.libp2p.wire.message import WireMessage
-from rumormill.libp2p.wire.rpc import decode_rpc, encode_rpc
 from rumormill.libp2p.wire.signing import verify, violation
 from tests.helpers.interop import transcript
 from tests.helpers.interop.dialects import Dialect, dialect
 from tests.helpers.interop.peer_versions import versions
 from tests.helpers.interop.transcript import Line, Transcript
 from tests.helpers.libp2p.protobuf_oracle import RPC, parse
+from tests.helpers.libp2p.rpc_encoding import encode_rpc
 from tests.helpers.places import VECTORS
 
 PEERS = ("rust", "js", "py")

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from rumormill.core.machine import Effect, Input, Received, Send
 from rumormill.libp2p.effects import StreamRestarted
 from rumormill.libp2p.pubsub.pubsub import Pubsub
+from rumormill.libp2p.wire import Control, Graft, IHave, IWant, Prune, Rpc, decode_rpc
 from rumormill.libp2p.wire.frames import FrameReader, length_prefixed
 from rumormill.libp2p.wire.message import WireMessage
-from rumormill.libp2p.wire.rpc import Control, Rpc, decode_rpc
 
 LARGEST_FRAME = 16 * 1024 * 1024
 
@@ -83,17 +83,21 @@ class Transcript:
     def pruned(self, topic: str, *, ours: bool) -> bool:
         """Whether the topic was pruned."""
         controls = self.controls(ours=ours)
-        return any(prune.topic == topic for control in controls for prune in control.prune)
+        return any(prune.topic == topic for control in controls for prune in control.of(Prune))
 
     def told(self, *, ours: bool) -> set[bytes]:
         """The ids in IHAVE."""
         controls = self.controls(ours=ours)
-        return {each for control in controls for part in control.ihave for each in part.message_ids}
+        return {
+            each for control in controls for part in control.of(IHave) for each in part.message_ids
+        }
 
     def wanted(self, *, ours: bool) -> set[bytes]:
         """The ids in IWANT."""
         controls = self.controls(ours=ours)
-        return {each for control in controls for part in control.iwant for each in part.message_ids}
+        return {
+            each for control in controls for part in control.of(IWant) for each in part.message_ids
+        }
 
 
 class RecordingPubsub(Pubsub):
@@ -161,12 +165,12 @@ def in_words(rpc: Rpc) -> dict[str, Any]:
             }
             for message in rpc.messages
         ],
-        "graft": [graft.topic for graft in control.graft],
-        "prune": [{"topic": prune.topic, "backoff": prune.backoff} for prune in control.prune],
+        "graft": [graft.topic for graft in control.of(Graft)],
+        "prune": [{"topic": prune.topic, "backoff": prune.backoff} for prune in control.of(Prune)],
         "ihave": [
             {"topic": ihave.topic, "ids": [each.hex() for each in ihave.message_ids]}
-            for ihave in control.ihave
+            for ihave in control.of(IHave)
         ],
-        "iwant": [[each.hex() for each in iwant.message_ids] for iwant in control.iwant],
+        "iwant": [[each.hex() for each in iwant.message_ids] for iwant in control.of(IWant)],
     }
     return {name: value for name, value in found.items() if value}

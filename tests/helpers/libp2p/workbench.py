@@ -26,16 +26,16 @@ from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.trace import TraceEvent
 from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter
-from rumormill.libp2p.gossipsub.router import MESHSUB_1_0
+from rumormill.libp2p.gossipsub.features import MESHSUB_1_0
 from rumormill.libp2p.pubsub.floodsub import FLOODSUB, FloodsubRouter
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.pubsub import Pubsub
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.stack.keys import PrivateKey
-from rumormill.libp2p.wire.frames import FrameReader, length_prefixed
-from rumormill.libp2p.wire.message import WireMessage
-from rumormill.libp2p.wire.rpc import (
+from rumormill.libp2p.wire import (
+    GOSSIP_KINDS,
     Control,
+    ControlKinds,
     Graft,
     IHave,
     IWant,
@@ -43,9 +43,11 @@ from rumormill.libp2p.wire.rpc import (
     Rpc,
     Subscription,
     decode_rpc,
-    encode_rpc,
 )
+from rumormill.libp2p.wire.frames import FrameReader, length_prefixed
+from rumormill.libp2p.wire.message import WireMessage
 from rumormill.libp2p.wire.signing import signed_message, verify
+from tests.helpers.libp2p.rpc_encoding import encode_rpc
 
 EffectType = TypeVar("EffectType")
 
@@ -66,8 +68,11 @@ class Workbench:
         key: PrivateKey | None = None,
         answer_checks: bool = True,
         first_sequence: int | None = 1,
+        kinds: ControlKinds = GOSSIP_KINDS,
         **parameters: Any,
     ) -> None:
+        """``kinds`` are those of control that what the node says is read with."""
+        self.kinds = kinds
         self.key = key or identity("the node on the bench")
         self.router = router or GossipsubRouter()
         self.now = 0.0
@@ -123,7 +128,8 @@ class Workbench:
             if isinstance(effect, Send):
                 reader = FrameReader(largest=1 << 24)
                 for frame in reader.feed(effect.packet):
-                    self.sent.setdefault(effect.peer, []).append(decode_rpc(frame))
+                    rpc = decode_rpc(frame, kinds=self.kinds)
+                    self.sent.setdefault(effect.peer, []).append(rpc)
                 assert reader.pending == 0, "a packet holds whole frames only"
             elif isinstance(effect, Check):
                 if self.answer_checks:
@@ -181,16 +187,16 @@ class Workbench:
         return self.say(peer, Rpc(messages=(message,)))
 
     def graft(self, peer: str, topic: str) -> list[Effect]:
-        return self.say(peer, Rpc(control=Control(graft=(Graft(topic),))))
+        return self.say(peer, Rpc(control=Control((Graft(topic),))))
 
     def prune(self, peer: str, topic: str, backoff: int | None = None) -> list[Effect]:
-        return self.say(peer, Rpc(control=Control(prune=(Prune(topic, backoff),))))
+        return self.say(peer, Rpc(control=Control((Prune(topic, backoff),))))
 
     def ihave(self, peer: str, topic: str, *ids: bytes) -> list[Effect]:
-        return self.say(peer, Rpc(control=Control(ihave=(IHave(topic, ids),))))
+        return self.say(peer, Rpc(control=Control((IHave(topic, ids),))))
 
     def iwant(self, peer: str, *ids: bytes) -> list[Effect]:
-        return self.say(peer, Rpc(control=Control(iwant=(IWant(ids),))))
+        return self.say(peer, Rpc(control=Control((IWant(ids),))))
 
     def writable(self, peer: str, ready: bool) -> None:
         self.feed(Writable(peer, ready))
@@ -239,10 +245,10 @@ def items(rpc: Rpc) -> list[tuple[Any, ...]]:
     ]
     found += [("message", message.raw) for message in rpc.messages]
     control = rpc.control or Control()
-    found += [("graft", each.topic) for each in control.graft]
-    found += [("prune", each.topic) for each in control.prune]
-    found += [("iwant", frozenset(each.message_ids)) for each in control.iwant]
-    found += [("ihave", each.topic, frozenset(each.message_ids)) for each in control.ihave]
+    found += [("graft", each.topic) for each in control.of(Graft)]
+    found += [("prune", each.topic) for each in control.of(Prune)]
+    found += [("iwant", frozenset(each.message_ids)) for each in control.of(IWant)]
+    found += [("ihave", each.topic, frozenset(each.message_ids)) for each in control.of(IHave)]
     return found
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from rumormill.core import trace
+from rumormill.core.machine import Unsubscribe
 from rumormill.libp2p.gossipsub import backoff as backoff_module
 from rumormill.libp2p.gossipsub.backoff import LONGEST, Backoffs
-from rumormill.libp2p.wire.rpc import Control, Prune, Rpc, Subscription
+from rumormill.libp2p.wire import Control, Prune, Rpc, Subscription
 from tests.helpers.libp2p.workbench import Workbench, gossipsub
 
 
@@ -31,6 +34,12 @@ def grafted_at(bench: Workbench, until: float) -> float | None:
         if getattr(event, "event", "") == trace.GRAFTED:
             return float(event.time)
     return None
+
+
+def prunes(bench: Workbench) -> list[Prune]:
+    """What ann was told by PRUNE since this was last asked."""
+    controls = [rpc.control for rpc in bench.took("ann") if rpc.control is not None]
+    return [each for control in controls for each in control.of(Prune)]
 
 
 # ---- the table
@@ -88,6 +97,27 @@ def test_past_its_bound_the_oldest_go(monkeypatch: pytest.MonkeyPatch) -> None:
     for peer in "abcd":
         backoffs.add("t", peer, 60, now=0.0)
     assert [backoffs.active("t", peer, 1.0) for peer in "abcd"] == [False, True, True, True]
+
+
+def test_past_its_bound_each_new_one_costs_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first entry of a plain dict is behind all that were deleted before it: a walk each time,
+    and so quadratic under churn. This table is never walked to make room."""
+    walks: list[str] = []
+
+    class Counting(OrderedDict[Any, Any]):
+        def __iter__(self) -> Iterator[Any]:
+            walks.append("walk")
+            return super().__iter__()
+
+    monkeypatch.setattr(backoff_module, "MOST", 10)
+    monkeypatch.setattr(backoff_module, "OrderedDict", Counting, raising=False)
+    backoffs = Backoffs(slack=0.0)
+    for number in range(1000):
+        backoffs.add("t", f"peer{number}", 60, now=0.0)
+    assert len(backoffs) == 10
+    assert backoffs.active("t", "peer999", 1.0)
+    assert isinstance(backoffs._until, Counting)
+    assert walks == []
 
 
 # ---- in the mesh
@@ -171,7 +201,7 @@ def test_whoever_we_left_is_not_grafted_at_once_when_we_come_back() -> None:
 def test_a_peer_that_leaves_the_topic_is_backed_off_as_long_as_it_backs_off_itself() -> None:
     """PRUNE of the first version has no number; that its sender left stands in the same RPC."""
     bench = pair(prune_backoff=60, unsubscribe_backoff=10)
-    control = Control(prune=(Prune("t"),))
+    control = Control((Prune("t"),))
     bench.say("ann", Rpc(subscriptions=(Subscription(False, "t"),), control=control))
     bench.run_until(5.0)
     bench.say("ann", Rpc(subscriptions=(Subscription(True, "t"),)))
@@ -191,12 +221,54 @@ def test_a_backoff_of_one_topic_says_nothing_of_another() -> None:
     assert not bench.events(trace.REJECTED)
 
 
-def test_a_prune_to_a_peer_of_the_first_version_carries_no_number() -> None:
-    bench = pair()
+def test_who_leaves_says_for_how_long_it_stays_away() -> None:
+    """A peer that is not told assumes a minute, and punishes us if we are back in twelve seconds;
+    go, rust and js heed the number whatever version we speak."""
+    bench = pair(unsubscribe_backoff=10)
     bench.unsubscribe("t")
-    (rpc,) = bench.took("ann")
-    assert rpc.control is not None
-    assert rpc.control.prune == (Prune("t", None),)
+    assert prunes(bench) == [Prune("t", 10)]
+
+
+def test_who_prunes_says_for_how_long_to_stay_away() -> None:
+    bench = pair(prune_backoff=40)
+    bench.prune("ann", "t", backoff=5)
+    bench.graft("ann", "t")
+    assert prunes(bench) == [Prune("t", 40)]
+
+
+def test_a_backoff_of_a_part_of_a_second_is_told_and_kept_as_a_whole_one() -> None:
+    bench = pair(unsubscribe_backoff=1.2)
+    bench.unsubscribe("t")
+    assert prunes(bench) == [Prune("t", 2)]
+    bench.subscribe("t")
+    grafted = grafted_at(bench, 10.0)
+    assert grafted is not None
+    assert grafted >= 2.0
+
+
+def test_who_comes_back_within_its_own_backoff_refuses_grafts_until_it_is_over() -> None:
+    bench = pair(unsubscribe_backoff=10, prune_backoff=60)
+    bench.unsubscribe("t")
+    bench.subscribe("t")
+    bench.run_until(5.0)
+    bench.forget()
+    bench.graft("ann", "t")
+    assert prunes(bench) == [Prune("t", 60)], "the answer says until when"
+    assert bench.pubsub.mesh("t") == ()
+    bench.run_until(65.0)
+    bench.graft("ann", "t")
+    assert bench.pubsub.mesh("t") == ("ann",)
+
+
+def test_who_shuts_down_leaves_without_a_word() -> None:
+    bench = pair()
+    bench.feed(Unsubscribe("t", quietly=True))
+    assert bench.took("ann") == []
+    assert bench.pubsub.topics == ()
+    assert bench.pubsub.mesh("t") == ()
+    assert bench.events(trace.UNSUBSCRIBED, topic="t")
+    assert bench.events(trace.PRUNED, topic="t", peer="ann", by="us", reason="leave")
+    assert bench.pubsub.sizes()["backoffs"] == 0
 
 
 def test_backoffs_are_forgotten_when_they_are_over() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rumormill.libp2p.gossipsub import GossipsubRouter
-from rumormill.libp2p.wire.rpc import Rpc, Subscription
+from rumormill.libp2p.wire import Graft, IHave, Rpc, Subscription
 from tests.helpers.libp2p.workbench import FLOODSUB, Workbench, gossipsub, signed
 
 
@@ -40,7 +40,7 @@ def test_nobody_is_told_of_being_in_a_fanout() -> None:
     bench = publishing(20)
     bench.heartbeat()
     for rpcs in bench.sent.values():
-        assert all(not rpc.control or not rpc.control.graft for rpc in rpcs)
+        assert all(not rpc.control or not rpc.control.of(Graft) for rpc in rpcs)
     assert bench.pubsub.mesh("t") == ()
 
 
@@ -140,6 +140,8 @@ def test_listeners_outside_the_fanout_hear_of_our_message_by_gossip() -> None:
     bench = publishing(20, D_lazy=4)
     inside = fanout_of(bench)
     bench.heartbeat()
-    told = {peer for peer, rpcs in bench.sent.items() if rpcs[0].control and rpcs[0].control.ihave}
+    told = {
+        peer for peer, rpcs in bench.sent.items() if rpcs[0].control and rpcs[0].control.of(IHave)
+    }
     assert len(told) == 4
     assert not told & inside

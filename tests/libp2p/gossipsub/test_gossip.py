@@ -8,7 +8,7 @@ import pytest
 
 from rumormill.core import trace
 from rumormill.libp2p.pubsub.message_id import LONGEST_MESSAGE_ID
-from rumormill.libp2p.wire.rpc import Control, IHave, IWant, Rpc
+from rumormill.libp2p.wire import Control, IHave, IWant, Rpc
 from tests.helpers.libp2p.workbench import FLOODSUB, Workbench, gossipsub, origin_id, signed
 
 RAIN = signed("author", "t", b"rain", 1)
@@ -32,7 +32,7 @@ def ihave_to(bench: Workbench) -> dict[str, set[bytes]]:
     found: dict[str, set[bytes]] = {}
     for peer in list(bench.sent):
         for rpc in bench.took(peer):
-            for each in (rpc.control or Control()).ihave:
+            for each in (rpc.control or Control()).of(IHave):
                 found.setdefault(peer, set()).update(each.message_ids)
     return found
 
@@ -42,7 +42,7 @@ def asked(bench: Workbench, peer: str) -> list[bytes]:
     return [
         message_id
         for rpc in bench.took(peer)
-        for each in (rpc.control or Control()).iwant
+        for each in (rpc.control or Control()).of(IWant)
         for message_id in each.message_ids
     ]
 
@@ -158,7 +158,7 @@ def test_gossip_rides_on_a_message_that_waits_for_the_same_peer() -> None:
     (rpc,) = bench.took("outside1")
     assert [each.raw for each in rpc.messages] == [RAIN.raw]
     assert rpc.control is not None
-    assert rpc.control.ihave[0].message_ids == (origin_id(RAIN),)
+    assert rpc.control.of(IHave)[0].message_ids == (origin_id(RAIN),)
 
 
 # ---- asking
@@ -279,7 +279,7 @@ def test_ihave_of_many_topics_in_one_rpc_count_as_one() -> None:
     bench.forget()
     for _ in range(2):
         ihave = tuple(IHave(topic, (f"{topic} {bench.now}".encode(),)) for topic in topics)
-        bench.say("ann", Rpc(control=Control(ihave=ihave)))
+        bench.say("ann", Rpc(control=Control(ihave)))
         assert len(asked(bench, "ann")) == 30
         bench.heartbeat()
     assert not bench.events(trace.IGNORED)
@@ -366,7 +366,7 @@ def test_an_id_named_many_times_in_one_rpc_is_answered_once() -> None:
     bench = listening(outside=1)
     receipt = bench.publish("t")
     bench.forget()
-    bench.say("outside0", Rpc(control=Control(iwant=(IWant((receipt.id,) * 5),) * 3)))
+    bench.say("outside0", Rpc(control=Control((IWant((receipt.id,) * 5),) * 3)))
     assert len(sent_messages(bench, "outside0")) == 1
 
 

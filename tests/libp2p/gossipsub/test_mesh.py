@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rumormill.core import trace
-from rumormill.libp2p.wire.rpc import Control, Graft, Prune, Rpc, Subscription
+from rumormill.libp2p.wire import Control, Graft, Prune, Rpc, Subscription
 from tests.helpers.libp2p.workbench import FLOODSUB, Workbench, gossipsub, signed
 
 
@@ -15,13 +15,13 @@ def mesh_of(bench: Workbench, topic: str = "t") -> set[str]:
     return set(bench.pubsub.mesh(topic))
 
 
-def told(bench: Workbench, kind: str, topic: str = "t") -> set[str]:
+def told(bench: Workbench, kind: type[Graft] | type[Prune], topic: str = "t") -> set[str]:
     """The peers that were told GRAFT or PRUNE; looks at everything that was sent so far."""
     return {
         peer
         for peer in list(bench.sent)
         for rpc in bench.sent[peer]
-        for each in getattr(rpc.control or Control(), kind)
+        for each in (rpc.control or Control()).of(kind)
         if each.topic == topic
     }
 
@@ -45,7 +45,7 @@ def test_joining_takes_d_peers_of_the_topic_and_grafts_them() -> None:
     bench.join_many(20, "t")
     bench.subscribe("t")
     assert len(mesh_of(bench)) == 6
-    assert told(bench, "graft") == mesh_of(bench)
+    assert told(bench, Graft) == mesh_of(bench)
     grafted = bench.events(trace.GRAFTED, topic="t", by="us", reason="join")
     assert {each.peer for each in grafted} == mesh_of(bench)
 
@@ -84,7 +84,7 @@ def test_joining_begins_with_the_fanout() -> None:
     assert len(fanout) == 6
     bench.subscribe("t")
     assert mesh_of(bench) == fanout
-    assert told(bench, "graft") == fanout
+    assert told(bench, Graft) == fanout
     assert bench.pubsub.router.fanout("t") == ()  # type: ignore[attr-defined]
 
 
@@ -105,7 +105,7 @@ def test_each_topic_has_a_mesh_of_its_own() -> None:
 def test_leaving_prunes_the_whole_mesh_and_forgets_it() -> None:
     bench = in_mesh(4)
     bench.unsubscribe("t")
-    assert told(bench, "prune") == {f"peer{index}" for index in range(4)}
+    assert told(bench, Prune) == {f"peer{index}" for index in range(4)}
     assert mesh_of(bench) == set()
     assert len(bench.events(trace.PRUNED, topic="t", by="us", reason="leave")) == 4
 
@@ -178,7 +178,7 @@ def test_grafts_of_several_topics_in_one_rpc_all_count() -> None:
     bench = gossipsub()
     bench.subscribe("a", "b", "c")
     bench.join("ann")
-    bench.say("ann", Rpc(control=Control(graft=tuple(map(Graft, "abcx")))))
+    bench.say("ann", Rpc(control=Control(tuple(map(Graft, "abcx")))))
     assert [bench.pubsub.mesh(topic) for topic in "abcx"] == [("ann",)] * 3 + [()]
 
 
@@ -194,7 +194,7 @@ def test_grafts_are_accepted_beyond_d_high_until_the_heartbeat_sorts_it_out() ->
     bench = in_mesh(20)
     bench.heartbeat()
     assert len(mesh_of(bench)) == 6
-    assert len(told(bench, "prune")) == 14
+    assert len(told(bench, Prune)) == 14
 
 
 # ---- PRUNE
@@ -218,7 +218,7 @@ def test_a_prune_of_a_topic_we_are_not_in_is_nothing() -> None:
 def test_graft_and_prune_of_one_rpc_are_taken_in_that_order() -> None:
     bench = in_mesh(0)
     bench.join("ann", "t")
-    bench.say("ann", Rpc(control=Control(graft=(Graft("t"),), prune=(Prune("t"),))))
+    bench.say("ann", Rpc(control=Control((Graft("t"), Prune("t")))))
     assert mesh_of(bench) == set()
 
 
@@ -284,8 +284,8 @@ def test_the_heartbeat_acts_below_d_low_and_above_d_high_only(size: int, expecte
     after = mesh_of(bench)
     assert len(after) == expected
     assert before <= after or after <= before
-    assert told(bench, "graft") == after - before
-    assert told(bench, "prune") == before - after
+    assert told(bench, Graft) == after - before
+    assert told(bench, Prune) == before - after
 
 
 def test_a_mesh_that_cannot_be_filled_takes_whom_there_is() -> None:
@@ -308,8 +308,8 @@ def test_a_mesh_that_is_well_is_left_alone() -> None:
     bench = in_mesh(6)
     bench.join_many(0)
     bench.run_until(30.0)
-    assert not told(bench, "graft")
-    assert not told(bench, "prune")
+    assert not told(bench, Graft)
+    assert not told(bench, Prune)
     assert len(mesh_of(bench)) == 6
 
 
@@ -322,7 +322,7 @@ def test_with_all_degrees_zero_there_is_never_a_mesh() -> None:
     bench.graft("peer0", "t")
     bench.run_until(7.0)
     assert mesh_of(bench) == set()
-    assert told(bench, "prune") == {"peer0"}
+    assert told(bench, Prune) == {"peer0"}
 
 
 # ---- what it is for

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from rumormill.core.machine import Subscribe
 from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
-from rumormill.libp2p.wire.rpc import Control, Graft, IHave, IWant, Prune, Rpc
+from rumormill.libp2p.wire import Control, Graft, IHave, IWant, Prune, Rpc
 from tests.helpers.libp2p.workbench import FLOODSUB, Workbench, floodsub, identity, items, signed
 
 
@@ -68,12 +68,7 @@ def test_control_messages_mean_nothing_to_floodsub() -> None:
     bench.join("ann", "t")
     bench.publish("t", b"rain")
     bench.forget()
-    control = Control(
-        ihave=(IHave("t", (b"id",)),),
-        iwant=(IWant((b"id",)),),
-        graft=(Graft("t"),),
-        prune=(Prune("t", 60),),
-    )
+    control = Control((IHave("t", (b"id",)), IWant((b"id",)), Graft("t"), Prune("t", 60)))
     bench.say("ann", Rpc(control=control))
     assert bench.took("ann") == []
     assert bench.publish("t").peers == ("ann",)

@@ -9,8 +9,9 @@ from rumormill.core.machine import Check, Checked, CheckedMany, Drop, Send, Verd
 from rumormill.core.protobuf import bytes_field
 from rumormill.core.transport import HoldPeer
 from rumormill.libp2p.pubsub.parameters import TopicRules
+from rumormill.libp2p.wire import Rpc
 from rumormill.libp2p.wire.message import WireMessage, build_message, decode_message
-from rumormill.libp2p.wire.rpc import Rpc
+from tests.helpers.libp2p.rpc_encoding import encode_rpc
 from tests.helpers.libp2p.workbench import (
     Workbench,
     floodsub,
@@ -357,6 +358,76 @@ def test_an_unsigned_message_in_a_signed_topic_is_rejected_without_a_check(
     bench.send_message("ann", message)
     assert bench.events(trace.REJECTED, peer="ann", topic="t", reason=reason)
     assert not bench.of(Check)
+
+
+# Bytes of an RPC that go reads and writes by default.
+GO_RPC = 1024 * 1024
+
+
+def message_that_fills_an_rpc() -> WireMessage:
+    """The largest signed message that go can carry: in an RPC of 1 MiB, to the last byte."""
+    smaller = Rpc(messages=(signed("author", "t", bytes(1_000_000), 1),))
+    around = len(encode_rpc(smaller)) - 1_000_000
+    message = signed("author", "t", bytes(GO_RPC - around), 1)
+    assert len(encode_rpc(Rpc(messages=(message,)))) == GO_RPC
+    return message
+
+
+def test_a_message_as_large_as_go_carries_is_delivered_and_passed_on() -> None:
+    bench = listening("ann", "bob")
+    message = message_that_fills_an_rpc()
+    bench.send_message("ann", message)
+    assert [each.data for each in bench.delivered()] == [message.data]
+    assert messages_to(bench, "bob") == [message.raw]
+    assert not bench.events(trace.REJECTED)
+
+
+def test_an_rpc_larger_than_go_carries_costs_its_sender() -> None:
+    bench = listening("ann")
+    message = signed("author", "t", message_that_fills_an_rpc().data + b"x", 1)
+    bench.send_message("ann", message)
+    assert [each.reason for each in bench.of(Drop)] == ["frame_too_large"]
+
+
+def unsigned_by(author: str) -> WireMessage:
+    """As go sends it under StrictNoSign, unless it is told WithNoAuthor."""
+    sender = identity(author).peer_id
+    return build_message(data=b"rain", topics=("t",), sender_id=sender, sequence=bytes(8))
+
+
+def test_an_author_without_proof_is_rejected_and_the_trace_says_how_to_take_it() -> None:
+    bench = listening("ann", signing="StrictNoSign")
+    bench.send_message("ann", unsigned_by("author"))
+    (event,) = bench.events(trace.REJECTED, reason="unexpected_author")
+    assert "unsigned_authors=true" in str(event.fields["detail"])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"signing": "StrictNoSign", "unsigned_authors": True},
+        {"topic_rules": {"t": TopicRules(signing="StrictNoSign", unsigned_authors=True)}},
+    ],
+)
+def test_an_author_without_proof_is_taken_on_request_and_not_shown(
+    settings: dict[str, object],
+) -> None:
+    bench = listening("ann", "bob", **settings)
+    message = unsigned_by("author")
+    bench.send_message("ann", message)
+    (delivered,) = bench.delivered()
+    assert (delivered.data, delivered.sender) == (b"rain", None)
+    assert messages_to(bench, "bob") == [message.raw]
+    signature = bytes_field(5, bytes(64))
+    bench.send_message("ann", decode_message(message.raw + signature))
+    assert bench.events(trace.REJECTED, reason="unexpected_signature")
+
+
+def test_one_topic_may_refuse_the_authors_that_the_others_take() -> None:
+    rules = {"t": TopicRules(unsigned_authors=False)}
+    bench = listening("ann", signing="StrictNoSign", unsigned_authors=True, topic_rules=rules)
+    bench.send_message("ann", unsigned_by("author"))
+    assert bench.delivered() == []
 
 
 def test_a_signed_message_in_an_unsigned_topic_is_rejected() -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from rumormill.core.errors import ConfigError
 from rumormill.libp2p.pubsub.message_id import PROFILES, message_id_function
 from rumormill.libp2p.stack.keys import PublicKey
+from rumormill.libp2p.wire import IHave, decode_rpc
 from rumormill.libp2p.wire.message import WireMessage, build_message
-from rumormill.libp2p.wire.rpc import decode_rpc
 from tests.helpers.libp2p import wire_vectors
 from tests.helpers.libp2p.workbench import identity, signed
 
@@ -79,7 +79,7 @@ def test_the_ids_in_a_go_nodes_gossip_are_origin_bytes() -> None:
         rpc = decode_rpc(frame.rpc)
         known |= {id_by("origin_bytes", message) for message in rpc.messages}
         if "-to-" in name and rpc.control is not None:
-            gossiped |= {each for ihave in rpc.control.ihave for each in ihave.message_ids}
+            gossiped |= {each for ihave in rpc.control.of(IHave) for each in ihave.message_ids}
     assert gossiped
     assert gossiped <= known
 

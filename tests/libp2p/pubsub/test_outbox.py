@@ -5,7 +5,7 @@ from __future__ import annotations
 from rumormill.core import trace
 from rumormill.core.machine import RoomAgain, Send
 from rumormill.libp2p.pubsub.outbox import MOST_BYTES_PER_SEND
-from rumormill.libp2p.wire.rpc import Rpc
+from rumormill.libp2p.wire import Graft, Rpc
 from tests.helpers.libp2p.workbench import Workbench, floodsub, gossipsub, signed
 
 
@@ -76,6 +76,7 @@ def test_a_publisher_hears_when_there_is_room_again() -> None:
     for _ in range(4):
         bench.publish("t")
     assert bench.pubsub.full(("t",))
+    bench.pubsub.watch_room(("t",))
     assert not bench.of(RoomAgain)
     bench.writable("ann", True)
     assert bench.of(RoomAgain) == [RoomAgain("ann")]
@@ -95,6 +96,7 @@ def test_a_publisher_that_waits_for_a_peer_hears_that_it_left() -> None:
     bench.writable("ann", False)
     bench.publish("t")
     assert bench.pubsub.full(("t",))
+    bench.pubsub.watch_room(("t",))
     bench.leave("ann")
     assert bench.of(RoomAgain) == [RoomAgain("ann")]
     (dropped,) = bench.events(trace.DROPPED, peer="ann", reason="peer_left")
@@ -139,7 +141,7 @@ def test_control_leaves_before_messages_that_waited_longer() -> None:
     first = bench.took("ann")[0]
     assert first.subscriptions
     assert first.control is not None
-    assert first.control.graft
+    assert first.control.of(Graft)
 
 
 def test_control_is_never_lost_to_a_full_queue() -> None:

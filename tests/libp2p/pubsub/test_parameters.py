@@ -67,10 +67,11 @@ def test_the_largest_message_leaves_room_for_what_is_around_it() -> None:
 def test_the_limits_of_an_rpc_follow_the_parameters() -> None:
     limits = PubsubParameters(
         max_messages_per_rpc=1, max_subscriptions_per_rpc=2, max_message_ids_per_rpc=3,
-        max_control_bytes_per_rpc=2048,
+        max_control_bytes_per_rpc=2048, max_control_messages_per_rpc=4, max_topics_per_message=5,
     ).rpc_limits  # fmt: skip
     assert (limits.messages, limits.subscriptions, limits.message_ids) == (1, 2, 3)
     assert limits.control_bytes == 2048
+    assert (limits.control_messages, limits.topics_per_message) == (4, 5)
 
 
 # ---- filters

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 import pytest
 
 from rumormill.core import trace
 from rumormill.core.errors import LocalProtocolError
-from rumormill.core.machine import Drop, Peer, PeerJoined, PeerLeft, Received, RoomAgain, Send
-from rumormill.libp2p.effects import StreamLost, StreamRenewed, StreamRestarted
+from rumormill.core.machine import (
+    Checked,
+    CheckedMany,
+    Drop,
+    Peer,
+    PeerJoined,
+    PeerLeft,
+    Publish,
+    Received,
+    RoomAgain,
+    Send,
+    Shutdown,
+    Subscribe,
+    Unsubscribe,
+    Writable,
+)
+from rumormill.libp2p.effects import PubsubInput, StreamLost, StreamRenewed, StreamRestarted
 from rumormill.libp2p.pubsub.router import Router
+from rumormill.libp2p.wire import Graft, Rpc, Subscription, WireMessage
 from rumormill.libp2p.wire.frames import length_prefixed
-from rumormill.libp2p.wire.rpc import Rpc, Subscription, encode_rpc
+from tests.helpers.libp2p.rpc_encoding import encode_rpc
 from tests.helpers.libp2p.workbench import (
     FLOODSUB,
     MESHSUB_1_0,
@@ -218,7 +234,38 @@ def test_on_a_new_stream_of_ours_the_peers_of_our_meshes_are_grafted_again() -> 
     bench.feed(StreamRenewed("ann"))
     [rpc] = bench.took("ann")
     assert rpc.control is not None
-    assert [each.topic for each in rpc.control.graft] == ["t"]
+    assert [each.topic for each in rpc.control.of(Graft)] == ["t"]
+
+
+def test_on_a_new_stream_of_the_peers_we_say_all_of_it_again_too() -> None:
+    """go forgets our topics when its stream towards us dies, and would send us nothing any more
+    while we still have it in our mesh."""
+    bench = gossipsub()
+    bench.subscribe("t", "u")
+    bench.join("ann", "t")
+    assert bench.pubsub.mesh("t") == ("ann",)
+    bench.forget()
+    bench.feed(StreamRestarted("ann"))
+    [rpc] = bench.took("ann")
+    assert {each.topic for each in rpc.subscriptions if each.subscribe} == {"t", "u"}
+    assert rpc.control is not None
+    assert [each.topic for each in rpc.control.of(Graft)] == ["t"]
+    bench.feed(StreamRestarted("nobody"))
+
+
+def test_every_input_is_taken_and_what_is_none_is_refused() -> None:
+    inputs: list[PubsubInput] = [
+        PeerJoined("ann", MESHSUB_1_0), Received("ann", b""), Writable("ann", True),
+        StreamRestarted("ann"), StreamLost("ann"), StreamRenewed("ann"), Subscribe("t"),
+        Publish(("t",), b"rain"), Checked(7, "accept"), CheckedMany(()), Unsubscribe("t"),
+        PeerLeft("ann"),
+    ]  # fmt: skip
+    assert {type(each) for each in inputs} == set(get_args(PubsubInput))
+    bench = gossipsub()
+    for each in inputs:
+        bench.feed(each)
+    with pytest.raises(LocalProtocolError, match="no input Shutdown"):
+        bench.feed(Shutdown())
 
 
 def test_what_waits_when_our_stream_breaks_is_lost_and_counted() -> None:
@@ -228,6 +275,7 @@ def test_what_waits_when_our_stream_breaks_is_lost_and_counted() -> None:
     bench.writable("ann", False)
     bench.publish("t", b"rain")
     assert bench.pubsub.full(("t",))
+    bench.pubsub.watch_room(("t",))
     bench.forget()
     bench.feed(StreamLost("ann"))
     [event] = bench.events(trace.DROPPED, reason="stream_lost")
@@ -368,7 +416,7 @@ def test_the_last_unsubscribe_of_a_topic_removes_it_from_the_tables() -> None:
     bench.join("ann", "t")
     bench.say("ann", Rpc(subscriptions=(Subscription(False, "t"),)))
     assert bench.pubsub.sizes()["peer_topics"] == 0
-    assert not bench.pubsub._table._by_topic
+    assert not bench.pubsub.table._by_topic
 
 
 def test_what_is_said_twice_in_one_rpc_counts_once() -> None:
@@ -435,7 +483,10 @@ class OnlyTheFirst(Router):
 
     protocols: ClassVar[tuple[str, ...]] = ("/only-the-first/1.0.0",)
 
-    def targets(self, topics: tuple[str, ...], own: bool, now: float) -> Iterable[Peer]:
+    def targets(self, message: WireMessage, own: bool, now: float) -> Iterable[Peer]:
+        return self.would_reach(message.topics)
+
+    def would_reach(self, topics: tuple[str, ...]) -> Iterable[Peer]:
         return [peer for topic in topics for peer in list(self.pubsub.subscribers(topic))[:1]]
 
 

@@ -4,19 +4,61 @@ from __future__ import annotations
 
 import random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from rumormill.core.protobuf import fields
-from rumormill.libp2p.pubsub import queue as queue_module
-from rumormill.libp2p.pubsub.queue import ID_COST, MOST_WAITING_PRUNES, PeerQueue
+from rumormill.libp2p.pubsub.queue import PeerQueue
+from rumormill.libp2p.wire import (
+    GRAFT,
+    IHAVE,
+    IWANT,
+    PRUNE,
+    Control,
+    Graft,
+    IHave,
+    IWant,
+    Prune,
+    Rpc,
+    RpcLimits,
+    decode_rpc,
+    message_frame,
+)
 from rumormill.libp2p.wire.frames import FrameReader, length_prefixed
+from rumormill.libp2p.wire.gossip import MOST_WAITING_PRUNES
+from rumormill.libp2p.wire.limits import TAKEN_BY_ALL
+from rumormill.libp2p.wire.merging import ID_COST, each_id_once
 from rumormill.libp2p.wire.message import build_message
-from rumormill.libp2p.wire.rpc import Control, Prune, Rpc, RpcLimits, decode_rpc, message_frame
 
 MAX_CONTROL, MAX_RPC, ENOUGH = 1024, 4096, 1 << 20
+
+
+class Queue(PeerQueue):
+    """A queue with the words of gossipsub, within what every peer takes."""
+
+    __slots__ = ()
+
+    def graft(self, topic: str) -> int:
+        return self.control(GRAFT, Graft(topic))
+
+    def prune(self, prune: Prune) -> int:
+        return self.control(PRUNE, prune)
+
+    def ihave(self, topic: str, ids: list[bytes]) -> int:
+        return self.control(IHAVE, IHave(topic, tuple(ids)))
+
+    def iwant(self, ids: list[bytes]) -> int:
+        return self.control(IWANT, IWant(tuple(ids)))
+
+    def take(
+        self,
+        most_bytes: int,
+        max_control_size: int,
+        max_rpc_size: int,
+        limits: RpcLimits = TAKEN_BY_ALL,
+    ) -> bytes:
+        return super().take(most_bytes, max_control_size, max_rpc_size, limits)
 
 
 def message(data: bytes) -> bytes:
@@ -31,7 +73,7 @@ def frames_of(packet: bytes) -> list[bytes]:
     return frames
 
 
-def taken(queue: PeerQueue, most_bytes: int = ENOUGH) -> list[Rpc]:
+def taken(queue: Queue, most_bytes: int = ENOUGH) -> list[Rpc]:
     frames = frames_of(queue.take(most_bytes, MAX_CONTROL, MAX_RPC))
     return [decode_rpc(frame, RpcLimits()) for frame in frames]
 
@@ -44,8 +86,8 @@ def control_of(rpcs: list[Rpc]) -> list[Control]:
     return [rpc.control for rpc in rpcs if rpc.control is not None]
 
 
-def empty(most_messages: int = 100, most_bytes: int = ENOUGH) -> PeerQueue:
-    return PeerQueue(most_messages, most_bytes)
+def empty(most_messages: int = 100, most_bytes: int = ENOUGH) -> Queue:
+    return Queue(most_messages, most_bytes)
 
 
 # ---- messages
@@ -131,8 +173,8 @@ def test_control_rides_on_the_first_message_if_both_fit_into_one_rpc() -> None:
     (rpc,) = taken(queue)
     assert data_of([rpc]) == [b"rain"]
     assert rpc.control is not None
-    assert rpc.control.graft
-    assert rpc.control.iwant
+    assert rpc.control.of(Graft)
+    assert rpc.control.of(IWant)
 
 
 def test_subscriptions_and_control_share_an_rpc() -> None:
@@ -143,7 +185,7 @@ def test_subscriptions_and_control_share_an_rpc() -> None:
     (rpc,) = taken(queue)
     assert [each.topic for each in rpc.subscriptions] == ["a", "b"]
     assert rpc.control is not None
-    assert [each.topic for each in rpc.control.graft] == ["a", "b"]
+    assert [each.topic for each in rpc.control.of(Graft)] == ["a", "b"]
 
 
 def test_a_graft_that_a_prune_overtook_is_never_sent() -> None:
@@ -151,7 +193,7 @@ def test_a_graft_that_a_prune_overtook_is_never_sent() -> None:
     queue.graft("t")
     queue.prune(Prune("t"))
     (control,) = control_of(taken(queue))
-    assert (control.graft, control.prune) == ((), (Prune("t"),))
+    assert (control.of(Graft), control.of(Prune)) == ((), (Prune("t"),))
 
 
 def test_a_prune_that_a_graft_overtook_is_never_sent() -> None:
@@ -159,8 +201,8 @@ def test_a_prune_that_a_graft_overtook_is_never_sent() -> None:
     queue.prune(Prune("t"))
     queue.graft("t")
     (control,) = control_of(taken(queue))
-    assert control.prune == ()
-    assert [each.topic for each in control.graft] == ["t"]
+    assert control.of(Prune) == ()
+    assert [each.topic for each in control.of(Graft)] == ["t"]
 
 
 def test_of_announcements_that_wait_the_last_word_counts() -> None:
@@ -177,8 +219,8 @@ def test_the_same_id_is_told_and_asked_for_once() -> None:
         queue.ihave("t", [b"a", b"b"])
         queue.iwant([b"a", b"b"])
     (control,) = control_of(taken(queue))
-    assert [each.message_ids for each in control.ihave] == [(b"a", b"b")]
-    assert [each.message_ids for each in control.iwant] == [(b"a", b"b")]
+    assert [each.message_ids for each in control.of(IHave)] == [(b"a", b"b")]
+    assert [each.message_ids for each in control.of(IWant)] == [(b"a", b"b")]
 
 
 def test_to_tell_of_nothing_is_to_say_nothing() -> None:
@@ -197,7 +239,7 @@ def test_a_long_list_of_ids_is_cut_into_rpcs_within_the_limit() -> None:
     frames = frames_of(packet)
     assert max(map(len, frames)) <= MAX_CONTROL + 4
     controls = control_of([decode_rpc(frame) for frame in frames])
-    told = [each for control in controls for part in control.ihave for each in part.message_ids]
+    told = [each for control in controls for part in control.of(IHave) for each in part.message_ids]
     assert told == ids
 
 
@@ -225,30 +267,49 @@ def test_the_longest_topics_and_ids_still_fit_the_smallest_rpc() -> None:
 # ---- bounds
 
 
-def test_ids_that_wait_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue_module, "MOST_WAITING_ID_BYTES", 10 * (ID_COST + 8))
+def test_ids_that_wait_are_bounded_in_bytes() -> None:
+    rule = each_id_once(10 * (ID_COST + 8))
+    ihave, iwant = IHAVE._replace(merge=rule), IWANT._replace(merge=rule)
     queue = empty()
-    ids = [number.to_bytes(8, "big") for number in range(20)]
-    assert queue.iwant(ids[:8]) == 0
-    assert queue.ihave("t", ids[8:14]) == 4
-    assert queue.iwant(ids[:8]) == 0, "these wait already"
-    assert queue.iwant(ids[14:]) == 6
+    ids = tuple(number.to_bytes(8, "big") for number in range(20))
+    assert queue.control(iwant, IWant(ids[:8])) == 0
+    assert queue.control(ihave, IHave("t", ids[8:14])) == 4
+    assert queue.control(iwant, IWant(ids[:8])) == 0, "these wait already"
+    assert queue.control(iwant, IWant(ids[14:])) == 6
     taken(queue)
-    assert queue.ihave("t", ids[:10]) == 0, "there is room again"
+    assert queue.control(ihave, IHave("t", ids[:10])) == 0, "there is room again"
 
 
-def test_one_giant_id_costs_as_much_as_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue_module, "MOST_WAITING_ID_BYTES", 10_000)
+def test_what_is_said_again_takes_no_room_again() -> None:
+    rule = each_id_once(10 * (ID_COST + 8))
+    ihave = IHAVE._replace(merge=rule)
     queue = empty()
-    assert queue.iwant([bytes(9000)]) == 0
-    assert queue.iwant([b"x" * 9000]) == 1
+    ids = tuple(number.to_bytes(8, "big") for number in range(10))
+    for _ in range(3):
+        assert queue.control(ihave, IHave("t", ids[:5])) == 0
+    assert queue.control(ihave, IHave("t", ids[5:])) == 0
+
+
+def test_one_giant_id_costs_as_much_as_many() -> None:
+    iwant = IWANT._replace(merge=each_id_once(10_000))
+    queue = empty()
+    assert queue.control(iwant, IWant((bytes(9000),))) == 0
+    assert queue.control(iwant, IWant((b"x" * 9000,))) == 1
 
 
 def test_prunes_that_wait_are_bounded() -> None:
     queue = empty()
     answers = [queue.prune(Prune(f"{number}")) for number in range(MOST_WAITING_PRUNES + 2)]
-    assert answers == [True] * MOST_WAITING_PRUNES + [False] * 2
-    assert queue.prune(Prune("0")), "said again, it takes no more room"
+    assert answers == [0] * MOST_WAITING_PRUNES + [1] * 2
+    assert queue.prune(Prune("0")) == 0, "said again, it takes no more room"
+    assert queue.graft("1") == 0
+    assert queue.prune(Prune("2nd")) == 0, "a GRAFT took the place of one"
+    assert queue.prune(Prune("3rd")) == 1
+
+
+def test_grafts_of_twenty_thousand_topics_find_room() -> None:
+    queue = empty()
+    assert not any(queue.graft(f"a topic of middling length {n}") for n in range(20_000))
 
 
 # ---- any order of calls
@@ -262,7 +323,7 @@ class QueueAgainstModel(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.queue = PeerQueue(most_messages=6, most_bytes=2000)
+        self.queue = Queue(most_messages=6, most_bytes=2000)
         self.messages: list[bytes] = []
         self.subscriptions: dict[str, bool] = {}
         self.mesh: dict[str, str] = {}
@@ -328,12 +389,12 @@ class QueueAgainstModel(RuleBasedStateMachine):
         said = [(each.topic, each.subscribe) for rpc in rpcs for each in rpc.subscriptions]
         assert sorted(said) == sorted(self.subscriptions.items())
         controls = control_of(rpcs)
-        mesh = [(each.topic, "graft") for control in controls for each in control.graft]
-        mesh += [(each.topic, "prune") for control in controls for each in control.prune]
+        mesh = [(each.topic, "graft") for control in controls for each in control.of(Graft)]
+        mesh += [(each.topic, "prune") for control in controls for each in control.of(Prune)]
         assert sorted(mesh) == sorted(self.mesh.items())
-        told = [(i.topic, each) for c in controls for i in c.ihave for each in i.message_ids]
+        told = [(i.topic, each) for c in controls for i in c.of(IHave) for each in i.message_ids]
         assert sorted(told) == sorted((t, each) for t, ids in self.ihave.items() for each in ids)
-        asked = [each for c in controls for i in c.iwant for each in i.message_ids]
+        asked = [each for c in controls for i in c.of(IWant) for each in i.message_ids]
         assert sorted(asked) == sorted(self.iwant)
         self.subscriptions, self.mesh, self.ihave, self.iwant = {}, {}, {}, set()
 
@@ -367,6 +428,8 @@ def test_control_of_any_size_is_packed_whole_and_within_limits(seed: int) -> Non
     assert b"".join(map(length_prefixed, frames)) == packet
     assert all(len(frame) <= MAX_RPC for frame in frames)
     controls = control_of([decode_rpc(frame) for frame in frames])
-    asked = [each for control in controls for part in control.iwant for each in part.message_ids]
+    asked = [
+        each for control in controls for part in control.of(IWant) for each in part.message_ids
+    ]
     assert asked == list(dict.fromkeys(ids))
-    assert [each.topic for control in controls for each in control.graft] == topics
+    assert [each.topic for control in controls for each in control.of(Graft)] == topics

@@ -2,11 +2,23 @@
 
 One duty, one file: :mod:`mesh` (who gets every message), :mod:`fanout` (topics we publish on
 without listening), :mod:`gossip` (IHAVE and IWANT), :mod:`message_cache` (what gossip can answer
-with), :mod:`backoff` (whom not to ask again yet), :mod:`parameters`; :mod:`router` puts them
-together and runs the heartbeat.
+with), :mod:`backoff` (whom not to ask again yet), :mod:`candidates` and :mod:`features` (who can do
+what), :mod:`heartbeat`, :mod:`parameters`; :mod:`router` puts them together.
 """
 
+from rumormill.libp2p.gossipsub.features import (
+    FEATURES,
+    GOSSIP,
+    MESH,
+    MESHSUB_1_0,
+    Feature,
+    FeatureTable,
+)
+from rumormill.libp2p.gossipsub.heartbeat import HeartbeatPart
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
 from rumormill.libp2p.gossipsub.router import GossipsubRouter
 
-__all__ = ["GossipsubParameters", "GossipsubRouter"]
+__all__ = [
+    "FEATURES", "GOSSIP", "MESH", "MESHSUB_1_0", "Feature", "FeatureTable", "GossipsubParameters",
+    "GossipsubRouter", "HeartbeatPart",
+]  # fmt: skip

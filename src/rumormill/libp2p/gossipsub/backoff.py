@@ -2,10 +2,12 @@
 
 The first version of the protocol has no backoff, and two nodes that disagree about a mesh link then
 graft and prune each other at every heartbeat. Peers of today keep one even towards 1.0.0 peers, and
-so do we; the number of seconds travels in PRUNE only from 1.1 on.
+so do we; the number of seconds travels in PRUNE, a field that 1.1 brought and 1.0 skips.
 """
 
 from __future__ import annotations
+
+from collections import OrderedDict
 
 from rumormill.core.machine import Peer
 
@@ -28,7 +30,8 @@ class Backoffs:
 
     def __init__(self, slack: float) -> None:
         self._slack = slack
-        self._until: dict[tuple[str, Peer], float] = {}
+        # Ordered: a plain dict walks over all that it has lost to find its oldest entry.
+        self._until: OrderedDict[tuple[str, Peer], float] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._until)
@@ -39,7 +42,7 @@ class Backoffs:
         key = (topic, peer)
         self._until[key] = max(until, self._until.get(key, until))
         if len(self._until) > MOST:
-            del self._until[next(iter(self._until))]
+            self._until.popitem(last=False)
 
     def active(self, topic: str, peer: Peer, now: float) -> bool:
         """Whether the pair still has to stay apart: a GRAFT of the peer would be refused."""
@@ -53,4 +56,5 @@ class Backoffs:
     def expire(self, now: float) -> None:
         """Forget what is over."""
         now -= self._slack
-        self._until = {key: until for key, until in self._until.items() if until > now}
+        for key in [key for key, until in self._until.items() if until <= now]:
+            del self._until[key]

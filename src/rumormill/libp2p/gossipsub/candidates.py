@@ -1,48 +1,61 @@
 """Which peers a gossipsub router may have in a mesh, a fanout or its gossip.
 
-A floodsub peer understands no control messages: it gets every message of its topics, and is never
-in a mesh.
+What a peer can do depends on the version that it speaks. A floodsub peer understands no control
+messages: it gets every message of its topics, and is never in a mesh.
 """
 
 from __future__ import annotations
 
-from rumormill.core.machine import Peer
-from rumormill.libp2p.pubsub.floodsub import FLOODSUB
+from collections.abc import Container
+
+from rumormill.core.machine import Peer, PeerJoined
+from rumormill.libp2p.gossipsub.features import MESH, Feature, FeatureTable
+from rumormill.libp2p.pubsub.part import Part
 from rumormill.libp2p.pubsub.router import PubsubServices
 
 
-class Candidates:
-    """Sorts the connected peers by what they speak."""
+class Candidates(Part):
+    """Sorts the connected peers by what they can do."""
 
-    def __init__(self, pubsub: PubsubServices) -> None:
+    def __init__(self, pubsub: PubsubServices, features: FeatureTable) -> None:
         self._pubsub = pubsub
-        self._meshable: dict[Peer, None] = {}
-        self._floodsub: dict[Peer, None] = {}
+        self._features = features
+        self._peers: dict[Feature, dict[Peer, None]] = {
+            feature: {} for row in features.values() for feature in row
+        }
+        self.without_mesh: dict[Peer, None] = {}
+        """Peers that can be in no mesh. Not to be changed from outside."""
 
-    def add(self, peer: Peer, protocol: str) -> None:
+    def add_peer(self, joined: PeerJoined, now: float) -> None:
         """A peer is there."""
-        (self._floodsub if protocol == FLOODSUB else self._meshable)[peer] = None
+        features = self._features.get(joined.protocol, frozenset())
+        for feature in features:
+            self._peers[feature][joined.peer] = None
+        if MESH not in features:
+            self.without_mesh[joined.peer] = None
 
-    def remove(self, peer: Peer) -> None:
+    def remove_peer(self, peer: Peer, now: float) -> None:
         """A peer is gone."""
-        self._meshable.pop(peer, None)
-        self._floodsub.pop(peer, None)
+        for peers in self._peers.values():
+            peers.pop(peer, None)
+        self.without_mesh.pop(peer, None)
 
-    def meshable(self, peer: Peer) -> bool:
-        """Whether the peer speaks gossipsub."""
-        return peer in self._meshable
+    def can(self, peer: Peer, feature: Feature) -> bool:
+        """Whether the peer is there and has the feature."""
+        return peer in self._peers.get(feature, ())
 
-    def of(self, topic: str) -> list[Peer]:
-        """gossipsub peers that listen to the topic."""
-        return [peer for peer in self._pubsub.subscribers(topic) if peer in self._meshable]
+    def of(self, topic: str, feature: Feature) -> list[Peer]:
+        """Peers with the feature that listen to the topic."""
+        able = self._peers.get(feature, ())
+        return [peer for peer in self._pubsub.subscribers(topic) if peer in able]
 
-    def floodsub_of(self, topic: str) -> list[Peer]:
-        """floodsub peers that listen to the topic."""
-        if not self._floodsub:
-            return []
-        return [peer for peer in self._pubsub.subscribers(topic) if peer in self._floodsub]
+    def flooded(self, topic: str) -> list[Peer]:
+        """Peers that listen to the topic and can be in no mesh: they get every message."""
+        return [peer for peer in self._pubsub.subscribers(topic) if peer in self.without_mesh]
 
-    def sample(self, topic: str, without: dict[Peer, None], most: int) -> list[Peer]:
-        """Up to ``most`` gossipsub peers of the topic at random, none of them in ``without``."""
-        peers = [peer for peer in self.of(topic) if peer not in without]
+    def sample(
+        self, topic: str, feature: Feature, without: Container[Peer], most: int
+    ) -> list[Peer]:
+        """Up to ``most`` peers :meth:`of` the topic at random, none of them in ``without``."""
+        peers = [peer for peer in self.of(topic, feature) if peer not in without]
         return self._pubsub.random.sample(peers, min(most, len(peers)))

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rumormill.core import trace
 from rumormill.core.machine import Peer
 from rumormill.libp2p.gossipsub.candidates import Candidates
+from rumormill.libp2p.gossipsub.fanout import Fanout
+from rumormill.libp2p.gossipsub.features import GOSSIP
+from rumormill.libp2p.gossipsub.heartbeat import HeartbeatPart
+from rumormill.libp2p.gossipsub.mesh import Mesh
 from rumormill.libp2p.gossipsub.message_cache import MessageCache
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
 from rumormill.libp2p.pubsub.message_id import usable
 from rumormill.libp2p.pubsub.router import PubsubServices
-from rumormill.libp2p.wire.rpc import IHave, IWant
+from rumormill.libp2p.wire.gossip import IHAVE, IWANT, IHave, IWant
+from rumormill.libp2p.wire.message import WireMessage
 
 
-class Gossip:
+class Gossip(HeartbeatPart):
     """IHAVE and IWANT, both ways, under a budget per peer and heartbeat."""
 
     def __init__(
-        self, pubsub: PubsubServices, parameters: GossipsubParameters, candidates: Candidates
+        self,
+        pubsub: PubsubServices,
+        parameters: GossipsubParameters,
+        candidates: Candidates,
+        mesh: Mesh,
+        fanout: Fanout,
     ) -> None:
         self._pubsub = pubsub
         self._parameters = parameters
         self._candidates = candidates
+        self._mesh = mesh
+        self._fanout = fanout
         self.cache = MessageCache(
             parameters.mcache_len, parameters.mcache_gossip, parameters.mcache_bytes
         )
@@ -31,20 +45,36 @@ class Gossip:
         self._unkept: dict[bytes, Peer] = {}
         """Who was asked before that and did not send it: now it is the turn of another, or else
         one who tells of everything first and sends nothing would keep it from us."""
+        pubsub.on_control(IHAVE, self.handle_ihave)
+        pubsub.on_control(IWANT, self.handle_iwant)
 
-    def emit(self, topic: str, members: dict[Peer, None]) -> None:
+    def accepted(
+        self, message: WireMessage, source: Peer | None, holders: Mapping[Peer, None], now: float
+    ) -> None:
+        """Keep the message for those who will ask for it."""
+        self.cache.put(message)
+
+    def sizes(self) -> dict[str, int]:
+        """How many messages are kept."""
+        return {"cached": len(self.cache)}
+
+    def _emit(self, topic: str, members: dict[Peer, None]) -> None:
         """Tell ``D_lazy`` peers that are no members of the mesh or fanout what we have."""
         message_ids = self.cache.gossip_ids(topic)
         if not message_ids:
             return
         most = self._parameters.max_ihave_ids
-        for peer in self._candidates.sample(topic, members, self._parameters.D_lazy):
+        for peer in self._candidates.sample(topic, GOSSIP, members, self._parameters.D_lazy):
             # Each peer gets the ids in another order: if not all fit, different ones.
             ids = self._pubsub.random.sample(message_ids, min(most, len(message_ids)))
-            self._pubsub.outbox.ihave(peer, topic, ids)
+            self._pubsub.outbox.control(peer, IHave(topic, tuple(ids)))
 
-    def heartbeat(self) -> None:
-        """A heartbeat has passed: new budgets, a new window."""
+    def heartbeat(self, now: float) -> None:
+        """Tell what we have; then there are new budgets, and a new window."""
+        for topic in self._mesh.topics():
+            self._emit(topic, self._mesh.peers(topic))
+        for topic in self._fanout.topics():
+            self._emit(topic, self._fanout.peers(topic))
         self._ihave_heard.clear()
         self._ids_asked.clear()
         knows = self._pubsub.knows
@@ -58,13 +88,16 @@ class Gossip:
             )  # fmt: skip
             self.cache.evicted = 0
 
-    def remove_peer(self, peer: Peer) -> None:
+    def remove_peer(self, peer: Peer, now: float) -> None:
         """The peer is gone."""
         self._ihave_heard.pop(peer, None)
         self._ids_asked.pop(peer, None)
 
-    def handle_ihave(self, peer: Peer, ihave: tuple[IHave, ...]) -> None:
+    def handle_ihave(self, peer: Peer, ihave: tuple[IHave, ...], now: float) -> None:
         """Ask the peer for what it has and we lack, on topics that we listen to."""
+        if not self._candidates.can(peer, GOSSIP):
+            self._ignore(peer, ihave[0].topic, "ihave_from_floodsub_peer")
+            return
         # Counted by RPC, as everyone does: one may tell of many topics at once.
         heard = self._ihave_heard[peer] = self._ihave_heard.get(peer, 0) + 1
         if heard > self._parameters.max_ihave_messages:
@@ -106,12 +139,15 @@ class Gossip:
         if wanted:
             self._ids_asked[peer] = asked + len(wanted)
             self._asked.update(dict.fromkeys(wanted, peer))
-            self._pubsub.outbox.iwant(peer, wanted)
+            self._pubsub.outbox.control(peer, IWant(tuple(wanted)))
             for message_id in wanted:
                 self._pubsub.emit(trace.ASKED, message_id=message_id, peer=peer)
 
-    def handle_iwant(self, peer: Peer, iwant: tuple[IWant, ...]) -> None:
+    def handle_iwant(self, peer: Peer, iwant: tuple[IWant, ...], now: float) -> None:
         """Send the peer what it asks for and we have, each message only so often."""
+        if not self._candidates.can(peer, GOSSIP):
+            self._pubsub.emit(trace.IGNORED, peer=peer, reason="iwant_from_floodsub_peer")
+            return
         for message_id in dict.fromkeys(each for part in iwant for each in part.message_ids):
             message = self.cache.get(message_id)
             if message is None:

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import math
+
 from rumormill.core import trace
 from rumormill.core.machine import Peer
 from rumormill.libp2p.gossipsub.backoff import Backoffs
 from rumormill.libp2p.gossipsub.candidates import Candidates
+from rumormill.libp2p.gossipsub.fanout import Fanout
+from rumormill.libp2p.gossipsub.features import MESH
+from rumormill.libp2p.gossipsub.heartbeat import HeartbeatPart
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
 from rumormill.libp2p.pubsub.router import PubsubServices
-from rumormill.libp2p.wire.rpc import Prune
+from rumormill.libp2p.wire.gossip import GRAFT, PRUNE, Graft, Prune
 
 
-class Mesh:
+class Mesh(HeartbeatPart):
     """Keeps each topic's mesh between ``D_low`` and ``D_high`` peers."""
 
     def __init__(
-        self, pubsub: PubsubServices, parameters: GossipsubParameters, candidates: Candidates
+        self,
+        pubsub: PubsubServices,
+        parameters: GossipsubParameters,
+        candidates: Candidates,
+        fanout: Fanout,
     ) -> None:
         self._pubsub = pubsub
         self._parameters = parameters
         self._candidates = candidates
+        self._fanout = fanout
         self._peers: dict[str, dict[Peer, None]] = {}
         self.backoffs = Backoffs(slack=2 * parameters.heartbeat_interval)
+        pubsub.on_control(GRAFT, self.handle_grafts)
+        pubsub.on_control(PRUNE, self.handle_prunes)
 
     def topics(self) -> tuple[str, ...]:
         """The topics that have a mesh: those we listen to."""
@@ -33,22 +45,29 @@ class Mesh:
 
     # ---- joining and leaving
 
-    def join(self, topic: str, first: list[Peer], now: float) -> None:
-        """Begin a mesh with the peers in ``first`` (the fanout), filled up to ``D``."""
+    def sizes(self) -> dict[str, int]:
+        """How many pairs of topic and peer there are, together and apart."""
+        return {"mesh": sum(map(len, self._peers.values())), "backoffs": len(self.backoffs)}
+
+    def join(self, topic: str, now: float) -> None:
+        """JOIN: the fanout becomes the mesh, filled up to ``D``."""
         self._peers[topic] = {}
-        for peer in first[: self._parameters.D]:
+        for peer in self._fanout.take(topic)[: self._parameters.D]:
             if not self.backoffs.too_early(topic, peer, now):
                 self._graft(topic, peer, "join")
         self._fill(topic, "join", now)
 
-    def leave(self, topic: str, now: float) -> None:
-        """Give the mesh up, and tell its peers."""
-        for peer in self._peers.pop(topic, {}):
-            self._pubsub.outbox.prune(peer, Prune(topic))
-            self._pubsub.emit(trace.PRUNED, topic, peer=peer, by="us", reason="leave")
-            self.backoffs.add(topic, peer, self._parameters.unsubscribe_backoff, now)
+    def leave(self, topic: str, quietly: bool, now: float) -> None:
+        """LEAVE: give the mesh up, and PRUNE its peers.
 
-    def remove_peer(self, peer: Peer) -> None:
+        A node that shuts down does not: they would keep it out when it is back in a moment.
+        """
+        for peer in self._peers.pop(topic, {}):
+            self._pubsub.emit(trace.PRUNED, topic, peer=peer, by="us", reason="leave")
+            if not quietly:
+                self._prune(topic, peer, self._parameters.unsubscribe_backoff, now)
+
+    def remove_peer(self, peer: Peer, now: float) -> None:
         """The peer is gone: out of every mesh, without a word to it."""
         for topic, peers in self._peers.items():
             if peer in peers:
@@ -58,46 +77,53 @@ class Mesh:
         """Say GRAFT again in every mesh that the peer is in."""
         for topic, peers in self._peers.items():
             if peer in peers:
-                self._pubsub.outbox.graft(peer, topic)
+                self._pubsub.outbox.control(peer, Graft(topic))
 
-    def subscribed(self, topic: str, peer: Peer, now: float) -> None:
+    def peer_subscribed(self, peer: Peer, topic: str, now: float) -> None:
         """A peer began to listen: take it in at once if there is room."""
         if (
             self._parameters.graft_on_subscribe
             and topic in self._peers
             and len(self._peers[topic]) < self._parameters.D
-            and self._candidates.meshable(peer)
+            and self._candidates.can(peer, MESH)
             and not self.backoffs.too_early(topic, peer, now)
         ):
             self._graft(topic, peer, "subscribed")
 
-    def unsubscribed(self, topic: str, peer: Peer) -> None:
+    def peer_unsubscribed(self, peer: Peer, topic: str, now: float) -> None:
         """A peer no longer listens."""
         if peer in self.peers(topic):
             self._remove(topic, peer, "peer", "unsubscribed")
 
     # ---- what peers say
 
-    def handle_graft(self, peer: Peer, topic: str, now: float) -> None:
-        """The peer took us into its mesh; take it into ours, or say no."""
+    def handle_grafts(self, peer: Peer, grafts: tuple[Graft, ...], now: float) -> None:
+        """The peer took us into its meshes; take it into ours, or say no."""
+        for graft in grafts:
+            self._handle_graft(peer, graft.topic, now)
+
+    def _handle_graft(self, peer: Peer, topic: str, now: float) -> None:
         peers = self._peers.get(topic)
         if peers is None:
             self._pubsub.emit(trace.IGNORED, topic, peer=peer, reason="graft_unknown_topic")
             if self._parameters.answer_unknown_graft:
-                self._pubsub.outbox.prune(peer, Prune(topic))
-        elif not self._candidates.meshable(peer):
+                self._pubsub.outbox.control(peer, Prune(topic))
+        elif not self._candidates.can(peer, MESH):
             self._pubsub.emit(trace.IGNORED, topic, peer=peer, reason="graft_from_floodsub_peer")
         elif self.backoffs.active(topic, peer, now):
             self._pubsub.emit(trace.REJECTED, topic, peer=peer, reason="graft_in_backoff")
-            self.backoffs.add(topic, peer, self._parameters.prune_backoff, now)
-            self._pubsub.outbox.prune(peer, Prune(topic))
+            self._prune(topic, peer, self._parameters.prune_backoff, now)
         elif peer not in peers:
             self._pubsub.assume_subscribed(peer, topic)
             peers[peer] = None
             self._pubsub.emit(trace.GRAFTED, topic, peer=peer, by="peer")
 
-    def handle_prune(self, peer: Peer, prune: Prune, now: float) -> None:
-        """The peer took us out of its mesh; take it out of ours, and leave it alone for a while."""
+    def handle_prunes(self, peer: Peer, prunes: tuple[Prune, ...], now: float) -> None:
+        """The peer took us out of meshes; take it out of ours, and leave it alone for a while."""
+        for prune in prunes:
+            self._handle_prune(peer, prune, now)
+
+    def _handle_prune(self, peer: Peer, prune: Prune, now: float) -> None:
         if prune.topic not in self._peers:
             return
         backoff = prune.backoff or self._backoff_of(peer, prune.topic)
@@ -113,7 +139,7 @@ class Mesh:
 
     # ---- the heartbeat
 
-    def maintain(self, now: float) -> None:
+    def heartbeat(self, now: float) -> None:
         """Bring every mesh back to ``D`` peers that has too few or too many."""
         self.backoffs.expire(now)
         for topic, peers in self._peers.items():
@@ -123,14 +149,13 @@ class Mesh:
                 surplus = len(peers) - self._parameters.D
                 for peer in self._pubsub.random.sample(list(peers), surplus):
                     self._remove(topic, peer, "us", "too_many")
-                    self.backoffs.add(topic, peer, self._parameters.prune_backoff, now)
-                    self._pubsub.outbox.prune(peer, Prune(topic))
+                    self._prune(topic, peer, self._parameters.prune_backoff, now)
 
     def _fill(self, topic: str, reason: str, now: float) -> None:
         peers = self._peers[topic]
         allowed = [
             peer
-            for peer in self._candidates.of(topic)
+            for peer in self._candidates.of(topic, MESH)
             if peer not in peers and not self.backoffs.too_early(topic, peer, now)
         ]
         wanted = max(0, min(self._parameters.D - len(peers), len(allowed)))
@@ -139,8 +164,18 @@ class Mesh:
 
     def _graft(self, topic: str, peer: Peer, reason: str) -> None:
         self._peers[topic][peer] = None
-        self._pubsub.outbox.graft(peer, topic)
+        self._pubsub.outbox.control(peer, Graft(topic))
         self._pubsub.emit(trace.GRAFTED, topic, peer=peer, by="us", reason=reason)
+
+    def _prune(self, topic: str, peer: Peer, backoff: float, now: float) -> None:
+        """Tell a peer to stay away, and for how long, and do so ourselves.
+
+        Without the number it would assume its own, a minute as a rule, and punish us for coming
+        back earlier. go, rust and js heed it in every version; 1.0 itself does not know the field.
+        """
+        seconds = math.ceil(backoff)
+        self.backoffs.add(topic, peer, seconds, now)
+        self._pubsub.outbox.control(peer, Prune(topic, seconds))
 
     def _remove(self, topic: str, peer: Peer, by: str, reason: str) -> None:
         del self._peers[topic][peer]

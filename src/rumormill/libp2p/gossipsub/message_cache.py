@@ -60,7 +60,7 @@ class MessageCache:
         return self._messages.get(message_id)
 
     def count_send(self, message_id: bytes, peer: Peer) -> int:
-        """Note that the message goes to ``peer`` on request; returns the how-many-eth time."""
+        """Note that the message goes to ``peer`` on request; returns how often it has now."""
         sent = self._sent.setdefault(message_id, {})
         sent[peer] = sent.get(peer, 0) + 1
         return sent[peer]

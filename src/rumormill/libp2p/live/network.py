@@ -100,7 +100,9 @@ class Libp2pNetwork(MessageNetwork):
 
     def _messages(self, wire: WireMessage, peer: str | None) -> Iterator[Message]:
         """What the validators of the message's topics are to see."""
-        sender = None if wire.sender_id is None else self._names.name(wire.sender_id)
+        sender = None
+        if wire.sender_id is not None and wire.signature is not None:
+            sender = self._names.name(wire.sender_id)
         now = self._driver.now()
         fields = {}
         if wire.sequence is not None:
@@ -115,7 +117,10 @@ class Libp2pNetwork(MessageNetwork):
         return self._pubsub.has_targets(topics)
 
     def _has_room(self, topics: tuple[str, ...], size: int) -> bool:
-        return not self._pubsub.full(topics, size)
+        if not self._pubsub.full(topics, size):
+            return True
+        self._pubsub.watch_room(topics, size)
+        return False
 
     def _hold(self, paused: bool) -> None:
         self._driver.feed(Hold(paused))

@@ -1,1 +1,13 @@
 """Pubsub without I/O: intake, publishing, queues, subscriptions, and the router's seam."""
+
+from rumormill.libp2p.pubsub.floodsub import FLOODSUB, FloodsubRouter
+from rumormill.libp2p.pubsub.parameters import PubsubParameters, TopicRules
+from rumormill.libp2p.pubsub.part import Part
+from rumormill.libp2p.pubsub.pubsub import Pubsub
+from rumormill.libp2p.pubsub.rejections import RejectionLimit
+from rumormill.libp2p.pubsub.router import Admission, PubsubServices, Router
+
+__all__ = [
+    "FLOODSUB", "Admission", "FloodsubRouter", "Part", "Pubsub", "PubsubParameters",
+    "PubsubServices", "RejectionLimit", "Router", "TopicRules",
+]  # fmt: skip

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from rumormill.core.machine import Peer
 from rumormill.libp2p.pubsub.router import Router
+from rumormill.libp2p.wire.message import WireMessage
 
 FLOODSUB = "/floodsub/1.0.0"
 
@@ -16,7 +17,11 @@ class FloodsubRouter(Router):
 
     protocols: ClassVar[tuple[str, ...]] = (FLOODSUB,)
 
-    def targets(self, topics: tuple[str, ...], own: bool, now: float) -> Iterable[Peer]:
+    def targets(self, message: WireMessage, own: bool, now: float) -> Iterable[Peer]:
+        """All subscribers of all the topics."""
+        return self.would_reach(message.topics)
+
+    def would_reach(self, topics: tuple[str, ...]) -> Iterable[Peer]:
         """All subscribers of all the topics."""
         if len(topics) == 1:
             return self.pubsub.subscribers(topics[0])

@@ -18,7 +18,7 @@ from rumormill.core.message import Message
 from rumormill.core.trace import DELIVERED, TraceEvent
 from rumormill.core.transport import HoldPeer
 from rumormill.libp2p.pubsub.checks import PendingCheck, PendingChecks
-from rumormill.libp2p.pubsub.message_id import usable
+from rumormill.libp2p.pubsub.message_id import LONGEST_MESSAGE_ID
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.rules import RuleBook
 from rumormill.libp2p.pubsub.seen import SeenCache
@@ -27,6 +27,12 @@ from rumormill.libp2p.wire.signing import violation
 
 if TYPE_CHECKING:
     from rumormill.libp2p.pubsub.pubsub import Pubsub
+
+REMEDIES = dict.fromkeys(
+    ("unexpected_author", "unexpected_sequence"),
+    "unsigned_authors=true takes messages that name an author without proof",
+)
+"""What a user may do who wants messages that are rejected for this reason."""
 
 
 class Intake:
@@ -48,6 +54,12 @@ class Intake:
         )
         self._peer_checks = parameters.max_checks_per_peer
         self._peer_bytes = parameters.max_check_bytes // 2
+        # Looked up here, not for every message.
+        self._tell_arrived = pubsub.listeners.arrived
+        self._tell_accepted = pubsub.listeners.accepted
+        self._tell_rejected = pubsub.listeners.rejected
+        self._tell_ignored = pubsub.listeners.ignored
+        self._tell_duplicate = pubsub.listeners.duplicate
         self._hold_checks = parameters.hold_checks_per_peer
         self._hold_bytes = parameters.max_check_bytes // 32
 
@@ -57,28 +69,32 @@ class Intake:
         topic = topics[0]
         joined = self._pubsub.joined
         if not joined(topic) and not any(map(joined, topics)):
-            self._pubsub.emit(trace.IGNORED, topic, None, peer, reason="not_subscribed")
+            self._ignore(message, peer, {peer: None}, "not_subscribed", now)
             return
         rules = self._rules.of(topic)
-        reason = violation(message, rules.signing)
-        if len(message.data) > rules.max_message_size:
+        reason = violation(message, rules.signing, rules.unsigned_authors)
+        if len(message.data) > rules.most_received:
             reason = "too_large"
         if reason is None and len(topics) > 1:
             reason = self._unfit(message)
         if reason is not None:
-            self._reject(peer, topic, None, reason, now)
+            self._reject(message, peer, {peer: None}, reason, now)
             return
         if message.sender_id == self._own_id:
-            self._pubsub.emit(trace.IGNORED, topic, None, peer, reason="own_message")
+            self._ignore(message, peer, {peer: None}, "own_message", now)
             return
         try:
             message.id = message_id = rules.message_id(message)
         except Exception:  # whatever the user's own function raises on strange data: a bad id
             message_id = b""
-        if not usable(message_id):
-            self._reject(peer, topic, None, "bad_message_id", now)
+        # What `usable` says, without a call for every message.
+        if type(message_id) is not bytes or not 0 < len(message_id) <= LONGEST_MESSAGE_ID:
+            message.id = b""
+            self._reject(message, peer, {peer: None}, "bad_message_id", now)
         elif message_id in self.seen.ids:
-            self._duplicate(peer, message, now)
+            self._trace_duplicate(message, peer)
+            for tell in self._tell_duplicate:
+                tell(message, peer, now)
         else:
             self._check(peer, state, message, now)
 
@@ -86,9 +102,9 @@ class Intake:
         """Why the message fits one of its further topics not, without any cryptography."""
         for topic in message.topics[1:]:
             rules = self._rules.of(topic)
-            if len(message.data) > rules.max_message_size:
+            if len(message.data) > rules.most_received:
                 return "too_large"
-            reason = violation(message, rules.signing)
+            reason = violation(message, rules.signing, rules.unsigned_authors)
             if reason is not None:
                 return reason
         return None
@@ -101,16 +117,16 @@ class Intake:
             or state.check_bytes >= self._peer_bytes
             or checks.full
         ):
-            self._drop(peer, message, "checks_full")
+            self._drop(message, peer, {peer: None}, "checks_full", now)
             return
         copy = "new" if message.id not in checks else checks.add_copy(message, peer)
         if copy == "new":
-            self._begin(checks.begin(message, peer))
+            self._begin(checks.begin(message, peer), now)
         elif copy == "same":
-            self._duplicate(peer, message, now)
+            self._trace_duplicate(message, peer)
             return
         elif copy == "refused":
-            self._drop(peer, message, "copies_full")
+            self._drop(message, peer, {peer: None}, "copies_full", now)
             return
         state.checks += 1
         state.check_bytes += len(message.raw)
@@ -120,7 +136,9 @@ class Intake:
             state.held = True
             self._pubsub.effects.append(HoldPeer(peer, True))
 
-    def _begin(self, check: PendingCheck) -> None:
+    def _begin(self, check: PendingCheck, now: float) -> None:
+        for tell in self._tell_arrived:
+            tell(check.message, check.source, now)
         self._pubsub.effects.append(Check(check.token, check.message, check.source))
 
     # ---- the verdict
@@ -136,23 +154,21 @@ class Intake:
             self._settle(check, now)
             self._accept(check, now)
             return
-        message, topic = check.message, check.message.topics[0]
+        message, source, holders = check.message, check.source, check.holders
         if verdict == Verdict.REJECT:
             self._settle(check, now)
-            self._reject(check.source, topic, message.id, answer.detail or "validator", now)
+            self._reject(message, source, holders, answer.detail or "validator", now)
         elif verdict == Verdict.IGNORE:
             self._settle(check, now)
-            reason = answer.detail or "validator"
-            self._pubsub.emit(trace.IGNORED, topic, message.id, check.source, reason=reason)
+            self._ignore(message, source, holders, answer.detail or "validator", now)
         else:
             if verdict == Verdict.FORGED:
-                reason = answer.detail or "bad_signature"
-                self._reject(check.source, topic, message.id, reason, now)
+                self._reject(message, source, holders, answer.detail or "bad_signature", now)
             else:
-                self._drop(check.source, message, answer.detail or "overloaded")
+                self._drop(message, source, holders, answer.detail or "overloaded", now)
             retry = self.checks.retry(check)
             if retry is not None:
-                self._begin(retry)
+                self._begin(retry, now)
 
     def _settle(self, check: PendingCheck, now: float) -> None:
         """The message is genuine: copies of it need no check any more."""
@@ -161,7 +177,7 @@ class Intake:
             if copy.raw == check.message.raw:
                 check.holders[peer] = None
             self._release(peer, copy)
-            self._duplicate(peer, copy, now)
+            self._trace_duplicate(copy, peer)
 
     def remember(self, message: WireMessage, now: float) -> None:
         """Mark the message as seen: any further copy is a duplicate."""
@@ -170,20 +186,37 @@ class Intake:
             self._pubsub.emit(trace.DROPPED, what="seen_id", reason="seen_full", count=forgotten)
 
     def _accept(self, check: PendingCheck, now: float) -> None:
-        message = check.message
+        message, source, holders = check.message, check.source, check.holders
         try:
-            sender = self.deliver(message, check.source, now)
+            sender = self.deliver(message, source, now)
         except RemoteProtocolError as error:  # accepted without a look at who wrote it
-            self._reject(check.source, message.topics[0], message.id, error.reason, now)
+            self._reject(message, source, holders, error.reason, now)
             return
+        copies = self._copies(check) if self._tell_duplicate else ()
         if sender is not None:
-            check.holders[sender] = None
-        self._pubsub.forward(message, check.holders, now)
+            holders[sender] = None
+        for tell in self._tell_accepted:
+            tell(message, source, holders, now)
+        self._pubsub.forward(message, holders, now)
+        for peer, copy in copies:
+            for tell_copy in self._tell_duplicate:
+                tell_copy(copy, peer, now)
+
+    def _copies(self, check: PendingCheck) -> tuple[tuple[Peer, WireMessage], ...]:
+        """Who sent a copy while the message was being checked, and which."""
+        differing = tuple(check.copies or ())
+        others = {check.source, *[peer for peer, _ in differing]}
+        return (
+            *[(peer, check.message) for peer in check.holders if peer not in others],
+            *differing,
+        )
 
     def deliver(self, message: WireMessage, source: Peer | None, now: float) -> Peer | None:
         """Hand the message to our own subscriptions of its topics; returns its author's name."""
         pubsub = self._pubsub
-        sender = None if message.sender_id is None else self._name_of(message.sender_id)
+        sender = None
+        if message.sender_id is not None and message.signature is not None:
+            sender = self._name_of(message.sender_id)  # who is named without proof is not shown
         sequence, data, message_id = message.sequence, message.data, message.id
         fields = {} if sequence is None else {"sequence": int.from_bytes(sequence, "big")}
         for topic in message.topics:
@@ -201,27 +234,54 @@ class Intake:
 
     # ---- what is not delivered
 
-    def _duplicate(self, peer: Peer, message: WireMessage, now: float) -> None:
+    def _trace_duplicate(self, message: WireMessage, peer: Peer) -> None:
         self._pubsub.emit(trace.DUPLICATE, message.topics[0], message.id, peer)
-        self._pubsub.router.duplicate(peer, message, now)
 
     def _reject(
-        self, peer: Peer, topic: str, message_id: bytes | None, reason: str, now: float
+        self,
+        message: WireMessage,
+        source: Peer,
+        holders: dict[Peer, None],
+        reason: str,
+        now: float,
     ) -> None:
-        """Not passed on, and the peer pays: with its connection if this goes on."""
-        self._pubsub.emit(trace.REJECTED, topic, message_id, peer, reason=reason)
-        state = self._pubsub.peers.get(peer)
-        if state is not None and not state.rejections.take(1, now):
-            detail = (
-                f"more than {self._parameters.max_rejections} rejected messages, last: {reason}"
-            )
-            self._pubsub.punish(peer, RemoteProtocolError("too_many_rejections", detail))
+        """Not passed on, and the peer pays as its router sees fit."""
+        remedy = REMEDIES.get(reason)
+        fields = {"reason": reason} if remedy is None else {"reason": reason, "detail": remedy}
+        self._pubsub.emit(trace.REJECTED, message.topics[0], message.id or None, source, **fields)
+        for tell in self._tell_rejected:
+            tell(message, source, holders, reason, now)
 
-    def _drop(self, peer: Peer, message: WireMessage, reason: str) -> None:
+    def _ignore(
+        self,
+        message: WireMessage,
+        source: Peer,
+        holders: dict[Peer, None],
+        reason: str,
+        now: float,
+    ) -> None:
+        """Not passed on, and nobody pays."""
         self._pubsub.emit(
-            trace.DROPPED, message.topics[0], message.id, peer,
+            trace.IGNORED, message.topics[0], message.id or None, source, reason=reason
+        )
+        for tell in self._tell_ignored:
+            tell(message, source, holders, reason, now)
+
+    def _drop(
+        self,
+        message: WireMessage,
+        source: Peer,
+        holders: dict[Peer, None],
+        reason: str,
+        now: float,
+    ) -> None:
+        """Not even looked at: there is no room, or no time."""
+        self._pubsub.emit(
+            trace.DROPPED, message.topics[0], message.id, source,
             what="message", reason=reason, count=1,
         )  # fmt: skip
+        for tell in self._tell_ignored:
+            tell(message, source, holders, reason, now)
 
     def _release(self, peer: Peer, message: WireMessage) -> None:
         """One message of the peer less under check; let it send again if it was held back."""

@@ -8,8 +8,10 @@ from rumormill.core import trace
 from rumormill.core.machine import Peer, RoomAgain, Send
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.queue import PeerQueue
+from rumormill.libp2p.wire.control import ControlKinds, Entry
+from rumormill.libp2p.wire.limits import TAKEN_BY_ALL, within
 from rumormill.libp2p.wire.message import WireMessage
-from rumormill.libp2p.wire.rpc import Prune, message_frame
+from rumormill.libp2p.wire.rpc import message_frame
 
 if TYPE_CHECKING:
     from rumormill.libp2p.pubsub.pubsub import Pubsub
@@ -21,8 +23,12 @@ MOST_BYTES_PER_SEND = 256 * 1024
 class Outbox:
     """Queues for all peers. Nothing leaves before :meth:`flush`, and then all of it together."""
 
-    def __init__(self, pubsub: Pubsub) -> None:
+    def __init__(self, pubsub: Pubsub, kinds: ControlKinds) -> None:
+        parameters = pubsub.parameters
         self._pubsub = pubsub
+        self._kinds = kinds
+        self._sizes = parameters.max_control_size, parameters.max_rpc_size
+        self._limits = within(parameters.rpc_limits, TAKEN_BY_ALL)
         self._dirty: dict[Peer, None] = {}
 
     @property
@@ -54,29 +60,18 @@ class Outbox:
         """Tell a peer that we listen to a topic, or no longer do."""
         self._queue_of(peer).announce(topic, subscribe)
 
-    def graft(self, peer: Peer, topic: str) -> None:
-        """Tell a peer that it is in our mesh."""
-        self._queue_of(peer).graft(topic)
-
-    def prune(self, peer: Peer, prune: Prune) -> None:
-        """Tell a peer that it is not, or no longer, in our mesh."""
-        self._count_lost(peer, "prune", 0 if self._queue_of(peer).prune(prune) else 1)
-
-    def ihave(self, peer: Peer, topic: str, message_ids: list[bytes]) -> None:
-        """Tell a peer which messages we have."""
-        self._count_lost(peer, "ihave", self._queue_of(peer).ihave(topic, message_ids))
-
-    def iwant(self, peer: Peer, message_ids: list[bytes]) -> None:
-        """Ask a peer for messages."""
-        self._count_lost(peer, "iwant", self._queue_of(peer).iwant(message_ids))
+    def control(self, peer: Peer, entry: Entry) -> None:
+        """Tell a peer what a control message says; what finds no room is counted and traced."""
+        kind = self._kinds.of(entry)
+        lost = self._queue_of(peer).control(kind, entry)
+        if lost:
+            self._pubsub.emit(
+                trace.DROPPED, peer=peer, what=kind.name, reason="queue_full", count=lost
+            )
 
     def _queue_of(self, peer: Peer) -> PeerQueue:
         self._dirty[peer] = None
         return self._pubsub.peers[peer].queue
-
-    def _count_lost(self, peer: Peer, what: str, lost: int) -> None:
-        if lost:
-            self._pubsub.emit(trace.DROPPED, peer=peer, what=what, reason="queue_full", count=lost)
 
     # ---- emptying
 
@@ -114,13 +109,10 @@ class Outbox:
 
     def _send(self, peer: Peer, queue: PeerQueue) -> None:
         pubsub = self._pubsub
-        parameters = pubsub.parameters
-        packet = queue.take(
-            MOST_BYTES_PER_SEND, parameters.max_control_size, parameters.max_rpc_size
-        )
+        packet = queue.take(MOST_BYTES_PER_SEND, *self._sizes, self._limits)
         if packet:
             pubsub.effects.append(Send(peer, packet))
-            if parameters.trace_packets:
+            if pubsub.parameters.trace_packets:
                 pubsub.emit(trace.PACKET_SENT, peer=peer, size=len(packet))
         if queue.waiting:
             self._dirty[peer] = None

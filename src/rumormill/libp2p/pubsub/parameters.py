@@ -16,7 +16,7 @@ from rumormill.libp2p.pubsub.subscriptions import (
     allow_list,
     allow_pattern,
 )
-from rumormill.libp2p.wire.rpc import RpcLimits
+from rumormill.libp2p.wire.limits import RpcLimits
 
 ENVELOPE = 1024
 """Room for all of an RPC that is not data: author, sequence number, topic, signature, key."""
@@ -30,6 +30,7 @@ class TopicRules(Parameters):
     """
 
     signing: Literal["StrictSign", "StrictNoSign"] | None = None
+    unsigned_authors: bool | None = None
     message_id: str | Callable[..., bytes] | None = None
     max_message_size: int | None = Field(default=None, ge=1)
 
@@ -50,6 +51,10 @@ class PubsubParameters(Parameters):
 
     signing: Literal["StrictSign", "StrictNoSign"] = "StrictSign"
     """The signature policy; topics may have their own in ``topic_rules``."""
+    unsigned_authors: bool = False
+    """With ``StrictNoSign``: take messages that name an author and a number though nobody signed
+    them, as go sends them without its option ``WithNoAuthor``. The name proves nothing, and is not
+    shown."""
     message_id: str | Callable[..., bytes] | None = None
     """A profile's name or a function; by default ``origin_bytes``, unsigned ``sha256``."""
     topic_rules: Mapping[str, TopicRules] = Field(default_factory=dict)
@@ -96,6 +101,11 @@ class PubsubParameters(Parameters):
     """Messages that a peer may send in one RPC; with more it is dropped."""
     max_message_ids_per_rpc: int = Field(default=5000, ge=1)
     """Ids in IHAVE and IWANT that a peer may send in one RPC; with more it is dropped."""
+    max_control_messages_per_rpc: int = Field(default=5000, ge=1)
+    """IHAVE, IWANT, GRAFT and PRUNE that a peer may send in one RPC, all together; with more it is
+    dropped. Peers with more topics in common than this GRAFT all of them at once."""
+    max_topics_per_message: int = Field(default=32, ge=1)
+    """Topics that one message may have (the old ``topicIDs``); whoever sends more is dropped."""
     max_control_bytes_per_rpc: int = Field(default=256 * 1024, ge=1024)
     """Bytes of control that a peer may send in one RPC; with more it is dropped."""
     trace_packets: bool = False
@@ -134,7 +144,7 @@ class PubsubParameters(Parameters):
 
     @property
     def max_message_size(self) -> int:
-        """Bytes of data that one message may have."""
+        """Bytes of data that a message of ours may have."""
         return self.max_rpc_size - ENVELOPE
 
     @property
@@ -145,6 +155,8 @@ class PubsubParameters(Parameters):
             subscriptions=self.max_subscriptions_per_rpc,
             control_bytes=self.max_control_bytes_per_rpc,
             message_ids=self.max_message_ids_per_rpc,
+            topics_per_message=self.max_topics_per_message,
+            control_messages=self.max_control_messages_per_rpc,
         )
 
     def subscription_filter(self) -> SubscriptionFilter:

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.queue import PeerQueue
-from rumormill.libp2p.stack.limits import Allowance
 from rumormill.libp2p.wire.frames import FrameReader
-
-REJECTIONS_RATE = 1.0
-"""Rejected messages a second that cost a peer nothing: even an honest one passes some on."""
 
 
 class PeerState:
@@ -16,7 +12,7 @@ class PeerState:
 
     __slots__ = (
         "check_bytes", "checks", "held", "outbound", "protocol", "queue", "reader",
-        "refused_subscriptions", "rejections",
+        "refused_subscriptions",
     )  # fmt: skip
 
     def __init__(self, protocol: str, outbound: bool, parameters: PubsubParameters) -> None:
@@ -31,5 +27,3 @@ class PeerState:
         self.held = False
         """Whether the peer is held back because of them."""
         self.refused_subscriptions = 0
-        self.rejections = Allowance(REJECTIONS_RATE, parameters.max_rejections)
-        """How many rejected messages it may still send."""

@@ -36,6 +36,7 @@ class Publisher:
         self._pubsub = pubsub
         self._intake = intake
         self._rules = rules
+        self._tell_accepted = pubsub.listeners.accepted
         self._next_sequence = first_sequence
         self._terms: dict[tuple[str, ...], tuple[SigningPolicy, int]] = {}
         """Of topics that we published on lately: how to sign, and the largest message."""
@@ -55,7 +56,8 @@ class Publisher:
                 f"a message with this id is known already on {topics[0]!r}: it would go nowhere"
             )
         self._intake.remember(message, now)
-        pubsub.router.accepted(message, now)
+        for tell in self._tell_accepted:
+            tell(message, None, _NOBODY, now)
         receipt = self._send(message, now)
         pubsub.emit(
             trace.PUBLISHED, topics[0], message.id,
@@ -116,7 +118,7 @@ class Publisher:
         queued: list[Peer] = []
         dropped: dict[Peer, str] = {}
         frame = message_frame(message)
-        targets = pubsub.router.targets(message.topics, True, now)
+        targets = pubsub.router.targets(message, True, now)
         if len(message.topics) > 1:
             targets = dict.fromkeys(targets)
         for peer in targets:
@@ -129,3 +131,6 @@ class Publisher:
             else:
                 queued.append(peer)
         return Receipt(message.id, message.topics[0], tuple(reached), tuple(queued), dropped)
+
+
+_NOBODY: dict[Peer, None] = {}

@@ -4,8 +4,8 @@ Inputs: ``PeerJoined``, ``PeerLeft``, ``Received`` (a piece of the peer's stream
 ``StreamRestarted`` (theirs), ``StreamLost`` and ``StreamRenewed`` (ours), ``Writable``,
 ``Subscribe``, ``Unsubscribe``, ``Publish``, ``Checked``, ``CheckedMany``.
 
-Effects: ``Send`` (whole frames, in :meth:`Pubsub.wake`), ``Deliver``, ``Check``, ``Drop``,
-``Published``, ``RoomAgain``, ``HoldPeer`` and trace events.
+Effects: ``Send`` (whole frames, in :meth:`Pubsub.wake`), ``Deliver``, ``Check``, ``Connect``,
+``Drop``, ``Published``, ``RoomAgain``, ``HoldPeer`` and trace events.
 
 How a message travels::
 
@@ -18,16 +18,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from rumormill.core import trace
 from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
 from rumormill.core.machine import (
     Checked,
     CheckedMany,
+    Connect,
     Drop,
-    Effect,
-    Input,
     Peer,
     PeerJoined,
     PeerLeft,
@@ -39,27 +38,31 @@ from rumormill.core.machine import (
 )
 from rumormill.core.topic import check_topic
 from rumormill.core.trace import TraceEvent, type_of_field
-from rumormill.libp2p.effects import StreamLost, StreamRenewed, StreamRestarted
+from rumormill.libp2p.effects import (
+    PubsubEffect,
+    PubsubInput,
+    StreamLost,
+    StreamRenewed,
+    StreamRestarted,
+)
+from rumormill.libp2p.pubsub.inbox import Inbox
 from rumormill.libp2p.pubsub.intake import Intake
 from rumormill.libp2p.pubsub.outbox import Outbox
 from rumormill.libp2p.pubsub.parameters import ENVELOPE, PubsubParameters
+from rumormill.libp2p.pubsub.part import Listeners
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.publisher import Publisher
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.pubsub.rules import RuleBook
 from rumormill.libp2p.pubsub.subscriptions import SubscriptionFilter, SubscriptionTable
 from rumormill.libp2p.stack.peer_id import PeerNames
+from rumormill.libp2p.wire.control import ControlKind, ControlKinds, EntryType
 from rumormill.libp2p.wire.frames import FrameReader
-from rumormill.libp2p.wire.message import WireMessage, decode_message
-from rumormill.libp2p.wire.rpc import (
-    Control,
-    Rpc,
-    Subscription,
-    decode_rpc,
-    lone_message,
-    message_frame,
-)
+from rumormill.libp2p.wire.message import WireMessage
+from rumormill.libp2p.wire.rpc import message_frame
 from rumormill.libp2p.wire.signing import Author
+
+InputType = TypeVar("InputType", bound=PubsubInput)
 
 
 class Pubsub:
@@ -87,52 +90,60 @@ class Pubsub:
         self.router = router
         self.random = random
         self.parameters = parameters or PubsubParameters()
-        self.effects: list[Effect] = []
+        self.effects: list[PubsubEffect] = []
         """What the call under way has brought about so far."""
         self.peers: dict[Peer, PeerState] = {}
-        self.outbox = Outbox(self)
+        self._kinds = ControlKinds()
+        self._control_handlers: dict[type, Callable[[Peer, Any, float], None]] = {}
+        self.outbox = Outbox(self, self._kinds)
+        router.attach(self)
+        self.listeners = Listeners((*router.parts(), router.discipline(), router))
+        """Who hears what happens: the router, and the parts that it is made of."""
         rules = RuleBook(self.parameters)
         self._intake = Intake(self, network, rules, name_of or PeerNames().name)
         self._publisher = Publisher(self, self._intake, rules, first_sequence)
-        self._filter = subscription_filter or self.parameters.subscription_filter()
-        self._table = SubscriptionTable(self.parameters.max_topics_per_peer)
-        self._limits = self.parameters.rpc_limits
-        self._trace_packets = self.parameters.trace_packets
+        self.allows = subscription_filter or self.parameters.subscription_filter()
+        """Whether a topic exists for us."""
+        self.table = SubscriptionTable(self.parameters.max_topics_per_peer)
+        """Who listens to what."""
+        inbox = Inbox(self, self._intake, self._kinds, self._control_handlers)
         self._topics: dict[str, None] = {}
         self._now = 0.0
-        self._handlers: dict[type, Callable[[Any, float], None]] = {
-            Received: self._on_received,
-            Checked: self._intake.checked,
-            CheckedMany: self._on_checked_many,
-            Publish: self._publisher.publish,
-            Writable: self._on_writable,
-            PeerJoined: self._on_peer_joined,
-            PeerLeft: self._on_peer_left,
-            StreamRestarted: self._on_stream_restarted,
-            StreamLost: self._on_stream_lost,
-            StreamRenewed: self._on_stream_renewed,
-            Subscribe: self._on_subscribe,
-            Unsubscribe: self._on_unsubscribe,
-        }
-        router.attach(self)
+        self._handlers: dict[type, Callable[[Any, float], None]] = {}
+        self._on(Received, inbox.receive)
+        self._on(Checked, self._intake.checked)
+        self._on(CheckedMany, self._on_checked_many)
+        self._on(Publish, self._publisher.publish)
+        self._on(Writable, self._on_writable)
+        self._on(PeerJoined, self._on_peer_joined)
+        self._on(PeerLeft, self._on_peer_left)
+        self._on(StreamRestarted, self._on_stream_restarted)
+        self._on(StreamLost, self._on_stream_lost)
+        self._on(StreamRenewed, self._on_stream_renewed)
+        self._on(Subscribe, self._on_subscribe)
+        self._on(Unsubscribe, self._on_unsubscribe)
 
     # ---- the machine
 
-    def handle(self, input: Input, now: float) -> list[Effect]:
+    def _on(self, kind: type[InputType], handler: Callable[[InputType, float], None]) -> None:
+        """Let ``handler`` take inputs of a kind: here the types of the two are held together."""
+        self._handlers[kind] = handler
+
+    def handle(self, input: PubsubInput, now: float) -> list[PubsubEffect]:
         """Take one input; see the module's list."""
         handler = self._handlers.get(type(input))
         if handler is None:
             raise LocalProtocolError(f"pubsub knows no input {type(input).__name__}")
         self._now = now
-        effects: list[Effect] = []
+        effects: list[PubsubEffect] = []
         self.effects = effects
         handler(input, now)
         return effects
 
-    def wake(self, now: float) -> list[Effect]:
+    def wake(self, now: float) -> list[PubsubEffect]:
         """Run the router's timers, then send what waits, all of a peer's at once."""
         self._now = now
-        effects: list[Effect] = []
+        effects: list[PubsubEffect] = []
         self.effects = effects
         self._intake.seen.expire(now)
         due = self.router.next_wake()
@@ -165,7 +176,7 @@ class Pubsub:
 
     def subscribers(self, topic: str) -> Mapping[Peer, None]:
         """Connected peers that listen to the topic, in the order in which they said so."""
-        return self._table.peers(topic)
+        return self.table.peers(topic)
 
     def mesh(self, topic: str) -> tuple[Peer, ...]:
         """The peers that get every message of the topic from us."""
@@ -181,31 +192,33 @@ class Pubsub:
 
     def has_targets(self, topics: tuple[str, ...]) -> bool:
         """Whether a message published now would go to anyone."""
-        return any(True for _ in self.router.targets(topics, True, self._now))
+        return any(True for _ in self.router.would_reach(topics))
 
     def full(self, topics: tuple[str, ...], size: int = 0) -> bool:
-        """Whether a message of ``size`` bytes published now would find a queue without room.
+        """Whether a message of ``size`` bytes published now would find a queue without room."""
+        peers, size = self.peers, size + ENVELOPE
+        return any(peers[peer].queue.full(size) for peer in self.router.would_reach(topics))
 
-        Each such peer is reported by ``RoomAgain`` once it has room.
-        """
-        any_full = False
-        for peer in self.router.targets(topics, True, self._now):
-            state = self.peers.get(peer)
-            if state is not None and state.queue.full(size + ENVELOPE):
-                state.queue.was_full = any_full = True
-        return any_full
+    def watch_room(self, topics: tuple[str, ...], size: int = 0) -> None:
+        """Report by ``RoomAgain``, once it has room, each peer for which :meth:`full` holds."""
+        for peer in self.router.would_reach(topics):
+            queue = self.peers[peer].queue
+            if queue.full(size + ENVELOPE):
+                queue.was_full = True
 
     def sizes(self) -> dict[str, int]:
         """How many entries each table has: for tests of bounded memory, and for operators."""
-        return {
+        sizes = {
             "peers": len(self.peers),
             "topics": len(self._topics),
-            "peer_topics": len(self._table),
+            "peer_topics": len(self.table),
             "seen": len(self._intake.seen),
             "checks": len(self._intake.checks),
             "queued": sum(state.queue.waiting for state in self.peers.values()),
-            **self.router.sizes(),
         }
+        for more in self.listeners.sizes:
+            sizes.update(more())
+        return sizes
 
     # ---- peers
 
@@ -216,9 +229,9 @@ class Pubsub:
         state = PeerState(joined.protocol, joined.outbound, self.parameters)
         self.peers[peer] = state
         self.emit(trace.PEER_JOINED, peer=peer, protocol=joined.protocol, outbound=joined.outbound)
-        for topic in self._topics:
-            self.outbox.announce(peer, topic, True)
-        self.router.add_peer(peer, joined.protocol, joined.outbound, now)
+        self._announce_all(peer)
+        for tell in self.listeners.add_peer:
+            tell(joined, now)
 
     def _on_peer_left(self, left: PeerLeft, now: float) -> None:
         peer = left.peer
@@ -226,14 +239,17 @@ class Pubsub:
         if state is None:
             return
         self.outbox.forget(peer, state)
-        self._table.remove_peer(peer)
-        self.router.remove_peer(peer, now)
+        self.table.remove_peer(peer)
+        for tell in self.listeners.remove_peer:
+            tell(peer, now)
         self.emit(trace.PEER_LEFT, peer=peer, reason=left.reason)
 
     def _on_stream_restarted(self, restarted: StreamRestarted, now: float) -> None:
+        """Introduce ourselves again, too: go forgets our topics when its stream towards us dies."""
         state = self.peers.get(restarted.peer)
         if state is not None:
             state.reader = type(state.reader)(self.parameters.max_rpc_size)
+            self._introduce_again(restarted.peer)
 
     def take_reader(self, peer: Peer) -> FrameReader:
         """Give away what is half read of the peer's stream: what comes next begins a frame."""
@@ -250,74 +266,38 @@ class Pubsub:
     def _on_stream_renewed(self, renewed: StreamRenewed, now: float) -> None:
         """Introduce ourselves again: the peer may have forgotten us with the old stream."""
         if renewed.peer in self.peers:
-            for topic in self._topics:
-                self.outbox.announce(renewed.peer, topic, True)
-            self.router.renew_peer(renewed.peer)
+            self._introduce_again(renewed.peer)
+
+    def _introduce_again(self, peer: Peer) -> None:
+        self._announce_all(peer)
+        for tell in self.listeners.renew_peer:
+            tell(peer)
+
+    def _announce_all(self, peer: Peer) -> None:
+        for topic in self._topics:
+            self.outbox.announce(peer, topic, True)
 
     def _on_writable(self, writable: Writable, now: float) -> None:
         self.outbox.writable(writable.peer, writable.ready)
 
-    # ---- what peers say
+    # ---- what the router may ask for
 
-    def _on_received(self, received: Received, now: float) -> None:
-        peer = received.peer
-        state = self.peers.get(peer)
-        if state is None:
-            return  # the rest of what a dropped peer had sent
-        try:
-            for frame in state.reader.feed(received.packet):
-                start = 0 if self._trace_packets else lone_message(frame)
-                if start:  # as most are: worth saving the RPC around it
-                    message = decode_message(frame[start:], self._limits.topics_per_message)
-                    self._intake.receive(peer, state, message, now)
-                else:
-                    rpc = decode_rpc(frame, self._limits)
-                    if self._trace_packets:
-                        self._trace_packet(peer, len(frame), rpc)
-                    self._on_rpc(peer, state, rpc, now)
-                if peer not in self.peers:
-                    return  # it was one rejected message too many
-        except RemoteProtocolError as error:
-            self.punish(peer, error)
-
-    def _on_rpc(self, peer: Peer, state: PeerState, rpc: Rpc, now: float) -> None:
-        for subscription in rpc.subscriptions:
-            self._on_subscription(peer, state, subscription, now)
-        for message in rpc.messages:
-            self._intake.receive(peer, state, message, now)
-            if peer not in self.peers:
-                return
-        if rpc.control is not None:
-            self.router.handle_control(peer, rpc.control, now)
-
-    def _on_subscription(
-        self, peer: Peer, state: PeerState, subscription: Subscription, now: float
+    def on_control(
+        self,
+        kind: ControlKind[EntryType],
+        handler: Callable[[Peer, tuple[EntryType, ...], float], None],
     ) -> None:
-        topic = subscription.topic
-        if not subscription.subscribe:
-            if self._table.remove(peer, topic):
-                self.emit(trace.PEER_UNSUBSCRIBED, topic, peer=peer)
-                self.router.peer_unsubscribed(peer, topic, now)
-        elif not self._filter(topic):
-            self.emit(trace.IGNORED, topic, peer=peer, reason="topic_not_allowed")
-        else:
-            added = self._table.add(peer, topic)
-            if added:
-                self.emit(trace.PEER_SUBSCRIBED, topic, peer=peer)
-                self.router.peer_subscribed(peer, topic, now)
-            elif added is None:
-                self._refuse_subscription(peer, state, topic)
+        """Speak a kind of control: ``handler`` gets a peer's entries of each RPC, all at once."""
+        self._kinds.add(kind)
+        self._control_handlers[kind.entry] = handler
 
-    def _refuse_subscription(self, peer: Peer, state: PeerState, topic: str) -> None:
-        """Too many topics: not kept; and who goes on like that is dropped."""
-        self.emit(trace.IGNORED, topic, peer=peer, reason="too_many_topics")
-        state.refused_subscriptions += 1
-        if state.refused_subscriptions > self.parameters.max_topics_per_peer:
-            raise RemoteProtocolError("too_many_topics", "more topics than we keep, twice over")
+    def connect(self, peer: Peer, addresses: tuple[str, ...] = ()) -> None:
+        """Ask for a connection to the peer; the addresses are where it may be found."""
+        self.effects.append(Connect(peer, addresses))
 
     def assume_subscribed(self, peer: Peer, topic: str) -> None:
         """Take it that the peer listens to the topic, though it has not said so."""
-        if peer in self.peers and self._table.add(peer, topic):
+        if peer in self.peers and self.table.add(peer, topic):
             self.emit(trace.PEER_SUBSCRIBED, topic, peer=peer)
 
     def punish(self, peer: Peer, error: RemoteProtocolError) -> None:
@@ -336,13 +316,14 @@ class Pubsub:
         topic = check_topic(command.topic)
         if topic in self._topics:
             return
-        if not self._filter(topic):
+        if not self.allows(topic):
             raise LocalProtocolError(f"the topic {topic!r} is not among the allowed ones")
         self._topics[topic] = None
         self.emit(trace.SUBSCRIBED, topic)
         for peer in self.peers:
             self.outbox.announce(peer, topic, True)
-        self.router.join(topic, now)
+        for tell in self.listeners.join:
+            tell(topic, now)
 
     def _on_unsubscribe(self, command: Unsubscribe, now: float) -> None:
         topic = command.topic
@@ -350,17 +331,18 @@ class Pubsub:
             return
         del self._topics[topic]
         self.emit(trace.UNSUBSCRIBED, topic)
-        for peer in self.peers:
-            self.outbox.announce(peer, topic, False)
-        self.router.leave(topic, now)
+        if not command.quietly:
+            for peer in self.peers:
+                self.outbox.announce(peer, topic, False)
+        for tell in self.listeners.leave:
+            tell(topic, command.quietly, now)
 
     # ---- passing on
 
     def forward(self, message: WireMessage, holders: dict[Peer, None], now: float) -> None:
         """Pass on a message of another to whom the router names and who does not have it."""
-        self.router.accepted(message, now)
         frame = b""
-        targets = self.router.targets(message.topics, False, now)
+        targets = self.router.targets(message, False, now)
         if len(message.topics) > 1:
             targets = dict.fromkeys(targets)
         for peer in targets:
@@ -382,12 +364,3 @@ class Pubsub:
         self.effects.append(
             TraceEvent(self._now, self.node, event, topic, message_id, peer, fields)
         )
-
-    def _trace_packet(self, peer: Peer, size: int, rpc: Rpc) -> None:
-        control = rpc.control or Control()
-        self.emit(
-            trace.PACKET_RECEIVED, peer=peer, size=size,
-            subscriptions=len(rpc.subscriptions), messages=len(rpc.messages),
-            ihave=len(control.ihave), iwant=len(control.iwant),
-            graft=len(control.graft), prune=len(control.prune),
-        )  # fmt: skip

@@ -2,31 +2,46 @@
 
 Pubsub itself knows peers, subscriptions, signatures, ids, checks and queues, and asks the router
 for one thing: whom to send to. A router is the extension point of the protocol. To write another
-one, derive from :class:`Router`, say which ``protocols`` it speaks and override :meth:`targets`;
-everything else has a default that does nothing.
+one, derive from :class:`Router`, say which ``protocols`` it speaks and override :meth:`targets` and
+:meth:`would_reach`; everything else has a default that does nothing.
 
     class OnlyTheFirst(Router):
         '''Sends everything to the one peer that subscribed first: a line, not a mesh.'''
 
         protocols = ("/only-the-first/1.0.0",)
 
-        def targets(self, topics, own, now):
+        def targets(self, message, own, now):
+            return self.would_reach(message.topics)
+
+        def would_reach(self, topics):
             return [peer for topic in topics for peer in list(self.pubsub.subscribers(topic))[:1]]
 
     network = await rumormill.open("gossipsub", router=OnlyTheFirst())
+
+Beyond that there are three seams. What happens to peers, topics and messages is heard by
+overriding methods of :class:`~rumormill.libp2p.pubsub.part.Part`, in the router or in parts that it
+is made of. New control messages are registered with :meth:`PubsubServices.on_control`. And
+:meth:`Router.gate` is asked before anything of a peer is read.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
-from typing import ClassVar, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from typing import ClassVar, Literal, Protocol, TypeAlias
 
+from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.machine import Peer
 from rumormill.core.trace import type_of_field
 from rumormill.libp2p.pubsub.outbox import Outbox
+from rumormill.libp2p.pubsub.parameters import PubsubParameters
+from rumormill.libp2p.pubsub.part import Part
+from rumormill.libp2p.pubsub.rejections import RejectionLimit
+from rumormill.libp2p.wire.control import ControlKind, EntryType
 from rumormill.libp2p.wire.message import WireMessage
-from rumormill.libp2p.wire.rpc import Control
+
+Admission: TypeAlias = Literal["all", "control", "nothing"]
+"""How much of a peer's RPC is read: all, all but its messages, or nothing of it."""
 
 
 class PubsubServices(Protocol):
@@ -34,6 +49,7 @@ class PubsubServices(Protocol):
 
     node: Peer
     random: random.Random
+    parameters: PubsubParameters
     outbox: Outbox
     """Where messages and control for a peer are put."""
 
@@ -53,6 +69,26 @@ class PubsubServices(Protocol):
         """Take it that the peer listens to the topic, though it has not said so."""
         ...
 
+    def on_control(
+        self,
+        kind: ControlKind[EntryType],
+        handler: Callable[[Peer, tuple[EntryType, ...], float], None],
+    ) -> None:
+        """Speak a kind of control: ``handler`` gets a peer's entries of each RPC, all at once.
+
+        After the messages of the same RPC, and kind by kind in the order of registration. Only from
+        within :meth:`Router.attach`: peers must not find a node that learns while it speaks.
+        """
+        ...
+
+    def connect(self, peer: Peer, addresses: tuple[str, ...] = ()) -> None:
+        """Ask for a connection to the peer; the addresses are where it may be found."""
+        ...
+
+    def punish(self, peer: Peer, error: RemoteProtocolError) -> None:
+        """Drop the peer; the trace says why."""
+        ...
+
     def emit(
         self,
         event: str,
@@ -65,7 +101,7 @@ class PubsubServices(Protocol):
         ...
 
 
-class Router:
+class Router(Part):
     """The base of every router: does nothing, to nobody."""
 
     protocols: ClassVar[tuple[str, ...]] = ()
@@ -77,42 +113,38 @@ class Router:
         """Called once, before anything else."""
         self.pubsub = pubsub
 
-    def targets(self, topics: tuple[str, ...], own: bool, now: float) -> Iterable[Peer]:
-        """Whom to send a message on these topics; ``own`` if we publish it ourselves.
+    def parts(self) -> tuple[Part, ...]:
+        """What the router is made of: each hears what happens, in this order, the router last.
+
+        Asked for once, after :meth:`attach`.
+        """
+        return ()
+
+    def discipline(self) -> Part:
+        """The part that makes peers pay for rejected messages: by default, with the connection.
+
+        A router that keeps a score returns that instead. Asked for once, after :meth:`attach`.
+        """
+        return RejectionLimit(self.pubsub)
+
+    def gate(self, peer: Peer, now: float) -> Admission:
+        """How much of the RPC that just came from the peer is read; asked before any of it is."""
+        return "all"
+
+    def targets(self, message: WireMessage, own: bool, now: float) -> Iterable[Peer]:
+        """Whom to send a message now; ``own`` if we publish it ourselves.
 
         Pubsub leaves out the author and whoever sent us a copy; a peer may be named twice.
         """
         return ()
 
-    def accepted(self, message: WireMessage, now: float) -> None:
-        """A message, our own or another's, is valid and is being passed on."""
+    def would_reach(self, topics: tuple[str, ...]) -> Iterable[Peer]:
+        """Whom a message of ours on these topics would be sent to: a question that changes nothing.
 
-    def duplicate(self, peer: Peer, message: WireMessage, now: float) -> None:
-        """``peer`` sent a copy of a message that was seen before."""
-
-    def add_peer(self, peer: Peer, protocol: str, outbound: bool, now: float) -> None:
-        """A peer is there."""
-
-    def remove_peer(self, peer: Peer, now: float) -> None:
-        """A peer is gone."""
-
-    def renew_peer(self, peer: Peer) -> None:
-        """A peer may have forgotten what we told it: tell it again."""
-
-    def peer_subscribed(self, peer: Peer, topic: str, now: float) -> None:
-        """A peer began to listen."""
-
-    def peer_unsubscribed(self, peer: Peer, topic: str, now: float) -> None:
-        """A peer no longer listens."""
-
-    def join(self, topic: str, now: float) -> None:
-        """We begin to listen."""
-
-    def leave(self, topic: str, now: float) -> None:
-        """We no longer listen."""
-
-    def handle_control(self, peer: Peer, control: Control, now: float) -> None:
-        """A peer's control messages, after the messages of the same RPC."""
+        Where :meth:`targets` would choose by chance, any that it could choose, but no more than it
+        would.
+        """
+        return ()
 
     def wake(self, now: float) -> None:
         """A timer may be due."""
@@ -120,10 +152,6 @@ class Router:
     def next_wake(self) -> float | None:
         """When :meth:`wake` wants to be called."""
         return None
-
-    def sizes(self) -> dict[str, int]:
-        """How many entries each table of the router has."""
-        return {}
 
     def mesh(self, topic: str) -> tuple[Peer, ...]:
         """The peers that get every message of the topic from us, where the router has such."""

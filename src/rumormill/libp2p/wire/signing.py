@@ -2,7 +2,9 @@
 
 Two policies, chosen per topic. ``StrictSign``: author, sequence number and signature must be
 there and right. ``StrictNoSign``: none of them may be there; the id is then a function of the data.
-There is nothing in between: a message that may or may not be signed proves nothing.
+There is nothing in between: a message that may or may not be signed proves nothing. A network may
+let unsigned messages name an author (``unsigned_authors``), since go writes one unless it is told
+not to; that name proves nothing either.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ def signed_message(
     )
 
 
-def violation(message: WireMessage, policy: SigningPolicy) -> str | None:
+def violation(
+    message: WireMessage, policy: SigningPolicy, unsigned_authors: bool = False
+) -> str | None:
     """What in the message's shape the policy forbids, as a reason for counters; None if nothing.
 
     This looks at presence only: it costs nothing, and comes before any cryptography.
@@ -60,10 +64,11 @@ def violation(message: WireMessage, policy: SigningPolicy) -> str | None:
         return None if 1 <= len(message.sequence) <= 8 else "bad_sequence"
     if message.signature is not None:
         return "unexpected_signature"
-    if message.sender_id is not None:
-        return "unexpected_author"
-    if message.sequence is not None:
-        return "unexpected_sequence"
+    if not unsigned_authors:
+        if message.sender_id is not None:
+            return "unexpected_author"
+        if message.sequence is not None:
+            return "unexpected_sequence"
     return "unexpected_key" if message.key is not None else None
 
 

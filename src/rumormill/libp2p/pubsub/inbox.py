@@ -1,0 +1,149 @@
+"""What peers say: from the bytes of their streams to messages, subscriptions and control."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from rumormill.core import trace
+from rumormill.core.errors import RemoteProtocolError
+from rumormill.core.machine import Peer, Received
+from rumormill.core.trace import type_of_field
+from rumormill.libp2p.pubsub.intake import Intake
+from rumormill.libp2p.pubsub.part import hears
+from rumormill.libp2p.pubsub.peers import PeerState
+from rumormill.libp2p.pubsub.router import Admission, Router
+from rumormill.libp2p.wire.control import Control, ControlKinds, Entry
+from rumormill.libp2p.wire.message import decode_message
+from rumormill.libp2p.wire.rpc import Rpc, Subscription, decode_rpc, lone_message
+
+if TYPE_CHECKING:
+    from rumormill.libp2p.pubsub.pubsub import Pubsub
+
+
+class Inbox:
+    """Reads the RPCs of all peers and hands out what is in them."""
+
+    def __init__(
+        self,
+        pubsub: Pubsub,
+        intake: Intake,
+        kinds: ControlKinds,
+        handlers: Mapping[type, Callable[[Peer, Any, float], None]],
+    ) -> None:
+        router, parameters = pubsub.router, pubsub.parameters
+        self._pubsub = pubsub
+        self._intake = intake
+        self._kinds = kinds
+        self._handlers = handlers
+        self._listeners = pubsub.listeners
+        self._gate = router.gate if hears(router, "gate", Router) else None
+        self._limits = parameters.rpc_limits
+        self._trace_packets = parameters.trace_packets
+
+    def receive(self, received: Received, now: float) -> None:
+        """A piece of a peer's stream came, cut anywhere."""
+        peer = received.peer
+        peers = self._pubsub.peers
+        state = peers.get(peer)
+        if state is None:
+            return  # the rest of what a dropped peer had sent
+        gate = self._gate
+        try:
+            for frame in state.reader.feed(received.packet):
+                if gate is not None and (admission := gate(peer, now)) != "all":
+                    self._on_gated(peer, state, frame, admission, now)
+                    continue
+                start = 0 if self._trace_packets else lone_message(frame)
+                if start:  # as most are: worth saving the RPC around it
+                    message = decode_message(frame[start:], self._limits.topics_per_message)
+                    self._intake.receive(peer, state, message, now)
+                else:
+                    rpc = decode_rpc(frame, self._limits, self._kinds)
+                    if self._trace_packets:
+                        self._trace_packet(peer, len(frame), rpc)
+                    self._on_rpc(peer, state, rpc, now)
+                if peer not in peers:
+                    return  # it was one rejected message too many
+        except RemoteProtocolError as error:
+            self._pubsub.punish(peer, error)
+
+    def _on_gated(
+        self, peer: Peer, state: PeerState, frame: bytes, admission: Admission, now: float
+    ) -> None:
+        """The router wants nothing of this RPC, or all but its messages."""
+        if admission == "nothing":
+            self._pubsub.emit(trace.IGNORED, peer=peer, reason="gate_closed")
+            return
+        rpc = decode_rpc(frame, self._limits, self._kinds, skip_messages=True)
+        if self._trace_packets:
+            self._trace_packet(peer, len(frame), rpc)
+        if rpc.skipped:
+            self._pubsub.emit(
+                trace.IGNORED, peer=peer, reason="gate_control_only", count=rpc.skipped
+            )
+        self._on_rpc(peer, state, rpc, now)
+
+    def _on_rpc(self, peer: Peer, state: PeerState, rpc: Rpc, now: float) -> None:
+        for subscription in rpc.subscriptions:
+            self._on_subscription(peer, state, subscription, now)
+        for message in rpc.messages:
+            self._intake.receive(peer, state, message, now)
+            if peer not in self._pubsub.peers:
+                return
+        if rpc.control is not None:
+            self._on_control(peer, rpc.control, now)
+        if rpc.other and peer in self._pubsub.peers:
+            for tell in self._listeners.other_fields:
+                tell(peer, rpc.other, now)
+
+    def _on_control(self, peer: Peer, control: Control, now: float) -> None:
+        """Hand out the entries, kind by kind in the order of registration."""
+        entries = control.entries
+        if len(entries) == 1:
+            self._handlers[type(entries[0])](peer, entries, now)
+            return
+        by_kind: dict[type, list[Entry]] = {}
+        for entry in entries:
+            by_kind.setdefault(type(entry), []).append(entry)
+        for kind, handler in self._handlers.items():
+            if kind in by_kind and peer in self._pubsub.peers:
+                handler(peer, tuple(by_kind[kind]), now)
+
+    def _on_subscription(
+        self, peer: Peer, state: PeerState, subscription: Subscription, now: float
+    ) -> None:
+        pubsub, topic = self._pubsub, subscription.topic
+        if not subscription.subscribe:
+            if pubsub.table.remove(peer, topic):
+                pubsub.emit(trace.PEER_UNSUBSCRIBED, topic, peer=peer)
+                for tell in self._listeners.peer_unsubscribed:
+                    tell(peer, topic, now)
+        elif not pubsub.allows(topic):
+            pubsub.emit(trace.IGNORED, topic, peer=peer, reason="topic_not_allowed")
+        else:
+            added = pubsub.table.add(peer, topic)
+            if added:
+                pubsub.emit(trace.PEER_SUBSCRIBED, topic, peer=peer)
+                for tell in self._listeners.peer_subscribed:
+                    tell(peer, topic, now)
+            elif added is None:
+                self._refuse_subscription(peer, state, topic)
+
+    def _refuse_subscription(self, peer: Peer, state: PeerState, topic: str) -> None:
+        """Too many topics: not kept; and who goes on like that is dropped."""
+        self._pubsub.emit(trace.IGNORED, topic, peer=peer, reason="too_many_topics")
+        state.refused_subscriptions += 1
+        if state.refused_subscriptions > self._pubsub.parameters.max_topics_per_peer:
+            raise RemoteProtocolError("too_many_topics", "more topics than we keep, twice over")
+
+    def _trace_packet(self, peer: Peer, size: int, rpc: Rpc) -> None:
+        control = rpc.control or Control()
+        counts = {kind.name: len(control.of(kind.entry)) for kind in self._kinds}
+        fields: dict[str, type_of_field] = {
+            "size": size,
+            "subscriptions": len(rpc.subscriptions),
+            "messages": len(rpc.messages) + rpc.skipped,
+            **counts,
+        }
+        self._pubsub.emit(trace.PACKET_RECEIVED, None, None, peer, **fields)
