@@ -15,8 +15,13 @@ NATIVE_LOG := $(VENV)/native.log
 JAVA := $(VENV)/.java
 # Outside the tree, so that only the first of several clones compiles the dependencies.
 NATIVE_TARGET := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rumormill/native-target
-# Options for pytest, for example `make test PYTEST="-n auto -k mesh"`.
+# Options for pytest, for example `make test PYTEST="-k mesh"`; "-n 0" is one process.
 PYTEST ?=
+# More processes than most cores allow, as tests with real peers mostly wait; tests/helpers/parallel.py
+# says which tests share one.
+PARALLEL := -n 3 --dist loadfile
+# Tests start Python by the hundred: without the compiled form each would compile everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help
 help: ## list the targets
@@ -91,7 +96,7 @@ demo: setup ## ten nodes on this machine form a mesh, lose one and get it back; 
 
 .PHONY: test
 test: check ## everything: the checks, all tests, the real peers, a minute of fuzzing
-	$(BIN)/pytest $(PYTEST)
+	$(BIN)/pytest $(PARALLEL) --durations=10 --durations-min=1 $(PYTEST)
 
 .PHONY: check
 check: setup ## style, types, and who may import whom
@@ -112,7 +117,7 @@ docs: setup ## write the pages that are made from the code
 
 .PHONY: interop
 interop: setup ## only the tests with real peers of other implementations
-	$(BIN)/pytest -m interop $(PYTEST)
+	$(BIN)/pytest -m interop $(PARALLEL) $(PYTEST)
 
 .PHONY: fuzz
 fuzz: setup ## only the coverage-guided fuzzing of the decoders

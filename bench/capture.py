@@ -22,6 +22,7 @@ from bench.progress import Progress
 from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.writer import SpoolWriter
 from rumormill.core.message import Message
+from rumormill.core.percentiles import percentile
 from rumormill.core.trace import TraceEvent, type_of_field
 
 BURST = 0.01
@@ -158,16 +159,11 @@ def _figures(plain: Cost, kept: Cost, size: float) -> dict[str, float]:
         "loop_wall_us": more("waited"),
         "total_us": more("total"),
         "records_per_second": kept.records / kept.wall,
-        "late_p99_ms": _percentile(kept.late, 0.99) * 1e3,
+        "late_p99_ms": (percentile(sorted(kept.late), 0.99) or 0.0) * 1e3,
         "late_max_ms": max(kept.late, default=0.0) * 1e3,
-        "late_p99_plain_ms": _percentile(plain.late, 0.99) * 1e3,
+        "late_p99_plain_ms": (percentile(sorted(plain.late), 0.99) or 0.0) * 1e3,
         "bytes": size,
     }
-
-
-def _percentile(values: Sequence[float], share: float) -> float:
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
 
 
 def _summary(samples: Sequence[dict[str, float]]) -> dict[str, dict[str, float]]:

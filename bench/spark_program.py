@@ -28,6 +28,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from bench import spark_refining as refining
 from bench.process_tree import cpu_seconds
 from bench.rows import STAMP_SIZE, stamp_of
+from rumormill.core.percentiles import percentile
 from rumormill.pipeline.java import set_java_home
 from rumormill.pipeline.session import LOCAL, LOGGING, spark_session
 from rumormill.pipeline.source import RumormillSource
@@ -221,21 +222,12 @@ class Latency:
             "measured": len(waited),
             "batches": self._batches,
             "latency_ms": {
-                name: percentile(waited, share) / 1000 for name, share in PERCENTILES.items()
+                name: (percentile(waited, share) or 0) / 1000 for name, share in PERCENTILES.items()
             },
         }
 
 
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
-
-
-def percentile(ordered: list[int], share: float) -> float:
-    """The nearest rank.
-
-    >>> percentile(list(range(200)), 0.99), percentile([5], 0.5)
-    (198.0, 5.0)
-    """
-    return float(ordered[min(len(ordered) - 1, int(share * len(ordered)))]) if ordered else 0.0
 
 
 def _stamp() -> str:

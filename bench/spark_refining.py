@@ -30,9 +30,9 @@ def in_spark(deliveries: str, publications: str) -> str:
     """The question as Spark understands it."""
     return PER_MESSAGE.format(
         sorted_list="sort_array(collect_list(latency_ms))",
-        half="int(size(latencies) * 0.5)",
-        ninety="int(size(latencies) * 0.9)",
-        most="int(size(latencies) * 0.99)",
+        half="int(ceil(size(latencies) * 0.5)) - 1",
+        ninety="int(ceil(size(latencies) * 0.9)) - 1",
+        most="int(ceil(size(latencies) * 0.99)) - 1",
         deliveries=deliveries,
         publications=publications,
     )
@@ -42,9 +42,9 @@ def in_duckdb(deliveries: str, publications: str) -> str:
     """The same for DuckDB, which counts from 1."""
     return PER_MESSAGE.format(
         sorted_list="list_sort(list(latency_ms))",
-        half="floor(len(latencies) * 0.5)::INT + 1",
-        ninety="floor(len(latencies) * 0.9)::INT + 1",
-        most="floor(len(latencies) * 0.99)::INT + 1",
+        half="ceil(len(latencies) * 0.5)::INT",
+        ninety="ceil(len(latencies) * 0.9)::INT",
+        most="ceil(len(latencies) * 0.99)::INT",
         deliveries=deliveries,
         publications=publications,
     )

@@ -33,13 +33,14 @@ if TYPE_CHECKING:
     from rumormill.core.topic import Capabilities
     from rumormill.core.trace import TraceEvent
     from rumormill.libp2p.live.network import Libp2pNetwork
+    from rumormill.live.collector import quiet_collector
     from rumormill.live.network import Network
-    from rumormill.live.open import open
-    from rumormill.live.run import quiet_collector, run
+    from rumormill.live.run import run
     from rumormill.live.settings import known_keys
     from rumormill.live.subscription import Subscription
     from rumormill.live.topic import Topic
     from rumormill.live.validation import Accept, Ignore, Reject, Validation
+    from rumormill.typed_open import open
 
 __all__ = [
     "Accept",
@@ -89,8 +90,8 @@ _HOMES = {
     "Bep50Network": "bep50.live.network",
     "Libp2pNetwork": "libp2p.live.network",
     "Network": "live.network",
-    "open": "live.open",
-    "quiet_collector": "live.run",
+    "open": "typed_open",
+    "quiet_collector": "live.collector",
     "run": "live.run",
     "known_keys": "live.settings",
     "Subscription": "live.subscription",

@@ -13,7 +13,7 @@ from bench.latency import Case, LostRowsError
 from bench.rows import Rows
 from bench.source import Measured
 from bench.spark_goals import latency_goals, source_goals
-from bench.spark_program import Latency, percentile
+from bench.spark_program import Latency
 from bench.spark_readers import Entrant, did_not_take_part
 from bench.spark_tables import latency_tables, source_tables
 
@@ -131,9 +131,3 @@ def test_the_sink_notes_each_row_once_and_counts_copies() -> None:
     found = sink.report(rows=3, since_us=3, patience=0.0)
     assert (found["rows"], found["copies"], found["measured"], found["batches"]) == (3, 1, 1, 2)
     assert found["latency_ms"]["p50"] == found["latency_ms"]["max"] > 0
-
-
-def test_percentiles_are_nearest_ranks() -> None:
-    values = list(range(1, 101))
-    assert [percentile(values, share) for share in (0.5, 0.99, 1.0)] == [51, 100, 100]
-    assert percentile([], 0.5) == 0.0

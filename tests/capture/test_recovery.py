@@ -203,6 +203,7 @@ def test_a_segment_that_never_got_an_index_is_removed_and_reported(torn: Segment
     orphan = Segment(torn.folder, 30)
     orphan.data.write_bytes(b"a beginning")
     orphan.index.with_suffix(".new").write_bytes(b"a beginning")
+    (orphan.folder / ".marks.only.new").write_bytes(b"a beginning")
     with SpoolWriter(torn.folder.parent, PARAMETERS) as writer:
         (cut,) = writer.recovered["messages"].cuts
     assert (cut.file, cut.bytes, cut.reason) == (str(orphan.data), 11, "there is no index")

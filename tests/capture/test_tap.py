@@ -197,7 +197,7 @@ async def test_without_pyarrow_the_extra_is_named(
     def find_nothing(name: str) -> None:
         return None
 
-    monkeypatch.setattr("importlib.util.find_spec", find_nothing)
+    monkeypatch.setattr("rumormill.system.packages.find_spec", find_nothing)
     with pytest.raises(ConfigError, match=r"pip install 'rumormill\[node\]' brings it"):
         await rumormill.open("floodsub", spool=tmp_path)
 

@@ -16,7 +16,10 @@ WRONG = [
     (["sub", ""], "not empty"),
     (["sub", "x" * 2000], "at most 1024"),
     (["sub", "weather", "--loud"], "No such option: --loud"),
-    (["sub", "weather", "--network", "usenet"], "'usenet' is not one of"),
+    (
+        ["sub", "weather", "--network", "usenet"],
+        "must be one of .*, not 'usenet'",
+    ),
     (["sub", "weather", "--listen", "here"], "--listen .*'here'"),
     (["sub", "weather", "--peer", "/ip4/1.2.3.4/udp/1"], "--peer .*udp"),
     (["sub", "weather", "--count", "0"], "--count"),

@@ -28,12 +28,12 @@ def test_a_key_given_twice_is_refused() -> None:
 
 def test_a_bad_address_is_named_with_its_option() -> None:
     with pytest.raises(UsageError, match=r"--peer .*/ip4/nowhere"):
-        check_addresses("--peer", ["/ip4/127.0.0.1/tcp/1", "/ip4/nowhere"])
+        check_addresses("--peer", ["/ip4/127.0.0.1/tcp/1", "/ip4/nowhere"], "gossipsub")
 
 
 def test_an_empty_topic_is_refused() -> None:
     with pytest.raises(UsageError, match="not empty"):
-        usable_topic("")
+        usable_topic("", "gossipsub")
 
 
 def test_a_plan_checks_its_topics_and_addresses() -> None:

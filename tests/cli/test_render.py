@@ -15,6 +15,7 @@ from rumormill.cli.render import (
 )
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
+from rumormill.core.topic import Capabilities
 
 PEER = "12D3KooWD3eckifWpRn9wQpMG9R9hX3sD158z7EqHWmweQAJU5SA"
 MESSAGE = Message("weather", b"rain at noon", sender=PEER, id=b"\x01\x02", received_at=1e9)
@@ -45,13 +46,22 @@ def test_any_message_is_one_line_that_a_terminal_does_not_obey(data: bytes) -> N
     assert json.loads(line)["topic"] == "weather"
 
 
-def test_the_ready_line_has_addresses_and_id() -> None:
-    row = json.loads(JsonRenderer().ready("gossipsub", PEER, ("/ip4/127.0.0.1/tcp/1",)))
+def test_the_ready_line_has_addresses_id_and_what_the_network_promises() -> None:
+    promised = Capabilities(largest_message=65536, every_message=False)
+    row = json.loads(JsonRenderer().ready("gossipsub", PEER, ("/ip4/127.0.0.1/tcp/1",), promised))
     assert row == {
         "event": "ready",
         "addresses": ["/ip4/127.0.0.1/tcp/1"],
         "id": PEER,
         "network": "gossipsub",
+        "capabilities": {
+            "largest_message": 65536,
+            "every_message": False,
+            "all_subscribers": True,
+            "ordered": False,
+            "acknowledged": False,
+            "signed": True,
+        },
     }
 
 
@@ -70,9 +80,9 @@ def test_a_terminal_gets_short_names_and_markup_in_data_stays_text() -> None:
 
 def test_a_long_message_is_cut_for_people() -> None:
     text = shown(b"a" * 100_000)
-    assert text.endswith("... (100000 bytes)")
+    assert text.endswith("... (100,000 bytes)")
     assert len(text) < LONGEST_SHOWN + 50
-    assert shown(b"\xff" * 100_000).startswith("100000 bytes: ffff")
+    assert shown(b"\xff" * 100_000).startswith("100,000 bytes: ffff")
 
 
 def test_a_character_cut_in_two_does_not_make_text_binary() -> None:
@@ -82,10 +92,11 @@ def test_a_character_cut_in_two_does_not_make_text_binary() -> None:
 
 def test_a_receipt_tells_who_did_not_get_it() -> None:
     receipt = Receipt(b"\x01", "weather", reached=("a", "b"), dropped={"c": "queue_full"})
-    line = HumanRenderer(terminal=False).published(receipt)
+    line = HumanRenderer(terminal=False).published(receipt, 0.0)
     assert "sent to 2 peers" in line
     assert "not to c: queue_full" in line
-    assert "sent to nobody" in HumanRenderer(terminal=False).published(Receipt(b"\x01", "weather"))
+    nobody = HumanRenderer(terminal=False).published(Receipt(b"\x01", "weather"), 0.0)
+    assert "sent to nobody" in nobody
 
 
 def test_a_status_line_has_numbers_for_each_topic() -> None:

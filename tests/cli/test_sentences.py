@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumormill.cli.sentences import UsageError, exit_code_of, one_line, printable, sentence_of
+from rumormill.cli.sentences import UsageError, exit_code_of, one_line, sentence_of
 from rumormill.core.errors import ConfigError, ConnectError, LocalProtocolError
 
 
@@ -37,4 +37,3 @@ def test_an_error_inside_a_group_is_told_as_itself() -> None:
 def test_a_sentence_is_one_line_and_nothing_that_a_terminal_obeys(text: str) -> None:
     assert sentence_of(ConnectError(text)).isprintable()
     assert one_line(text).isprintable()
-    assert printable(text).isprintable()

@@ -60,6 +60,16 @@ def test_sub_keeps_what_it_prints_and_closes_the_spool_at_a_signal(
     assert closed(folder)
 
 
+def test_pub_keeps_what_it_published(start: Start, tmp_path: Path) -> None:
+    sub = start("sub", "weather", "--json")
+    address = sub.event("ready")["addresses"][0]
+    pub = start("pub", "weather", "--peer", address, "--spool", str(tmp_path), "--json",
+                "--data", "rain")  # fmt: skip
+    assert pub.end() == 0
+    assert "published" in events(tmp_path)
+    assert closed(tmp_path)
+
+
 def test_sub_closes_the_spool_after_its_last_message(start: Start, tmp_path: Path) -> None:
     for text in ("one", "two"):
         sub = start("sub", "weather", "--spool", str(tmp_path), "--json", "--count", "1")

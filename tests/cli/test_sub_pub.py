@@ -36,6 +36,7 @@ def test_what_pub_sends_sub_prints(start: Start, network: str) -> None:
     assert message["id"] == receipt["id"]
     assert abs(message["received_at"] - time.time()) < 60
     assert receipt["reached"] == [address.rpartition("/")[2]]
+    assert 0 < message["received_at"] - receipt["published_at"] < 60  # one clock: a latency
     assert (sub.end(), pub.end()) == (0, 0)
     assert (sub.errors, pub.errors) == ([], [])
 
@@ -47,6 +48,24 @@ def test_each_line_of_stdin_is_a_message(start: Start) -> None:
     pub.close_stdin()
     assert pub.end() == 0
     assert [sub.event("message")["data"] for _ in range(4)] == ["one", "two", "", "without an end"]
+    assert sub.end() == 0
+
+
+def test_sub_tells_how_the_node_stands_as_often_as_it_is_told_to(start: Start) -> None:
+    sub, address = subscriber(start, "--status", "0.1")
+    status = sub.event("status")
+    assert status["topics"] == {"weather": {"subscribers": 0, "mesh": 0, "messages": 0}}
+    other, _ = subscriber(start, "--peer", address)
+    while (status := sub.event("status"))["topics"]["weather"]["subscribers"] == 0:
+        pass
+    assert status["peers"] == 1
+    assert start("pub", "weather", "--peer", address, "--data", "rain").end() == 0
+    assert other.event("message")["data"] == "rain"
+    while (line := json.loads(sub.line()))["event"] != "message":
+        pass
+    assert line["data"] == "rain"
+    assert sub.event("status")["topics"]["weather"]["messages"] == 1
+    sub.signal(signal.SIGTERM)
     assert sub.end() == 0
 
 

@@ -106,10 +106,10 @@ def test_what_cannot_be_is_one_sentence(
 def test_without_pyarrow_it_says_how_to_get_it(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("rumormill.system.packages.find_spec", lambda name: None)
     code, _, err = run(capsys, FILES[0], "--spool", str(tmp_path / "s"))
     assert code == 2
-    assert "pyarrow is not installed" in err and "pip install" in err
+    assert "a spool needs pyarrow, which is not installed" in err and "pip install" in err
 
 
 def test_trace_alone_shows_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,28 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, unknown_fields
-from google.protobuf.message import DecodeError, Message
+from google.protobuf import unknown_fields
+from google.protobuf.message import DecodeError
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rumormill.core import protobuf as wire
 from rumormill.core.errors import RemoteProtocolError
+from tests.helpers.core.protobuf_classes import message_classes
 
 NUMBERS = st.integers(0, wire.LARGEST_UINT64)
 FIELD_NUMBERS = st.integers(1, 0x1FFFFFFF)
 
 
-def make_empty_message() -> type[Message]:
-    """A message type without fields: to google's parser every field is unknown, and kept."""
-    file = descriptor_pb2.FileDescriptorProto(name="empty.proto", package="oracle", syntax="proto2")
-    file.message_type.add(name="Empty")
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("oracle.Empty"))
-
-
-Empty = make_empty_message()
+Empty: Any = message_classes("empty_oracle", {"Empty": []})["Empty"]
+"""A message type without fields: to google's parser every field is unknown, and kept."""
 
 Field = tuple[int, int, int | bytes]
 
@@ -166,3 +159,53 @@ def test_a_field_that_was_read_can_be_written_again(expected: list[Field]) -> No
     raw = b"".join(map(encode, expected))
     again = [wire.raw_field(raw, *field) for field in wire.fields(raw, 0, len(raw))]
     assert b"".join(again) == raw
+
+
+# ---- whole messages
+
+
+@given(st.lists(FIELDS, max_size=8) | st.binary(max_size=120))
+@example(bytes.fromhex("0801120161"))
+def test_a_message_by_number_has_the_last_of_its_fields_or_both_readers_refuse_it(
+    content: list[Field] | bytes,
+) -> None:
+    raw = content if isinstance(content, bytes) else b"".join(map(encode, content))
+    try:
+        walked = ours(raw)
+    except RemoteProtocolError:
+        with pytest.raises(RemoteProtocolError):
+            wire.read_message(raw, 0, len(raw))
+        return
+    assert wire.read_message(raw, 0, len(raw)) == {number: value for number, _, value in walked}
+
+
+@given(st.binary(max_size=50), st.binary(max_size=300), st.binary(max_size=50))
+def test_a_message_is_read_where_it_is_and_no_further(
+    before: bytes, text: bytes, behind: bytes
+) -> None:
+    raw = wire.bytes_field(2, text) + wire.varint_field(3, 7)
+    found = wire.read_message(before + raw + behind, len(before), len(before) + len(raw))
+    assert found == {2: text, 3: 7}
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"\x12", b"\x12\x05abcd", b"\x08", b"\x0b\x00", b"\x00\x01", b"\x09abcdefg", b"\x0d123",
+     b"\x18\xff", b"\x12\x80\x80\x80\x10"],
+)  # fmt: skip
+def test_a_message_that_is_cut_short_or_has_wrong_tags_is_refused(raw: bytes) -> None:
+    with pytest.raises(RemoteProtocolError) as caught:
+        wire.read_message(raw, 0, len(raw))
+    assert caught.value.reason == "bad_protobuf"
+
+
+def test_whoever_knows_its_numbers_may_bring_a_reader_of_them() -> None:
+    raw = wire.varint_field(1, 5) + wire.varint_field(3, 300)
+    asked = []
+
+    def number_at(buffer: bytes, offset: int, end: int) -> tuple[int, int]:
+        asked.append(offset)
+        return wire.decode_varint(buffer, offset, end)
+
+    assert wire.read_message(raw, 0, len(raw), number_at) == {1: 5, 3: 300}
+    assert asked == [1, 3]

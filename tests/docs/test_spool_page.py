@@ -46,9 +46,7 @@ def test_a_program_prints_what_the_page_says(
 
 
 def test_every_setting_has_a_row_with_its_default_and_meaning() -> None:
-    meanings = MAKER["documented_fields"](
-        DOCS.parent / "src/rumormill/capture/parameters.py", "SpoolParameters"
-    )
+    meanings = MAKER["documented_fields"](SpoolParameters)
     found = {row[0].strip("`"): row[1:] for row in rows() if len(row) == 3}
     for name, field in SpoolParameters.model_fields.items():
         default = field.default

@@ -1,6 +1,6 @@
 """Tests with real peers: marked as such, given more time, and the peers as fixtures.
 
-At the end of a run, the matrices of what was tested with whom are printed.
+At the end of a run, ``tests/conftest.py`` prints the matrices of what was tested with whom.
 """
 
 from __future__ import annotations
@@ -55,23 +55,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 # Without the fixtures: the first test of a fresh machine waits until its peer is
                 # built, which has a limit of its own.
                 item.add_marker(pytest.mark.timeout(TIMEOUT, func_only=True))
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    stats = terminalreporter.stats
-    states = {"passed": "passed", "failed": "failed", "error": "failed", "skipped": "skipped"}
-    matrix = interop_matrix.collect(
-        (state, report) for word, state in states.items() for report in stats.get(word, ())
-    )
-    if not matrix:
-        return
-    terminalreporter.section("real peers")
-    for line in interop_matrix.as_text(matrix):
-        terminalreporter.line(line)
-    cache = getattr(terminalreporter.config, "cache", None)
-    for table in interop_matrix.TABLES:
-        if cache is not None and interop_matrix.complete(table, matrix):
-            cache.set(interop_matrix.cache_key(table), interop_matrix.to_json(table, matrix))
 
 
 # ---- the programs

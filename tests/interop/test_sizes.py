@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from tests.helpers.interop import interop_matrix as matrix
-from tests.helpers.interop.conversation import ROUTER_PEERS, StartPeer, connected
+from tests.helpers.interop.conversation import ROUTER_PEERS, StartPeer, acquainted, connected
 from tests.helpers.interop.dialects import LARGE, LARGEST, MIB, dialect
+from tests.helpers.interop.go_peer import StartGoPeer
 from tests.helpers.interop.interop_matrix import OURS, THEIRS, row
 from tests.helpers.interop.our_node import PATIENCE, TOPIC, OpenNode, OurNode
 from tests.helpers.interop.peer_process import RouterPeer
@@ -89,3 +90,29 @@ async def test_a_peer_that_breaks_our_stream_gets_our_messages_again_on_a_new_on
             if any(message["data"] == b"are you still there?" for message in messages):
                 break
     assert node.network.counters.get("peer_left", 0) == 0
+
+
+LARGEST_RPC = 1024 * 1024
+"""Bytes of the largest packet that go writes and reads by default."""
+AROUND_DATA = 133
+"""What else such a packet holds: author, number, signature, topic, and the tags of all."""
+
+
+async def test_what_fills_a_peer_s_largest_packet_is_received_and_passed_on(
+    open_node: OpenNode, start_go_peer: StartGoPeer
+) -> None:
+    first = await start_go_peer(topics=[TOPIC])
+    last = await start_go_peer(topics=[TOPIC])
+    node = await open_node(bootstrap=[first.address, last.address])
+    await acquainted(node, first)
+    await acquainted(node, last)
+    for size in (LARGEST_RPC - 1023, LARGEST_RPC - AROUND_DATA):
+        await first.publish(TOPIC, payload(size))
+        (here,) = await node.received(1)
+        assert here.data == payload(size)
+        (there,) = await last.messages(TOPIC, 1, timeout=PATIENCE)
+        assert there["data"] == payload(size)
+    assert node.network.counters["rejected"] == 0
+    assert first.pending("trouble") == []
+    await first.publish(TOPIC, payload(LARGEST_RPC - AROUND_DATA + 1))
+    await first.expect("trouble", timeout=PATIENCE)

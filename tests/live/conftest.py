@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from tests.helpers.live.loops import no_callback_fails, pytest_asyncio_loop_factories, watch_loop
+from tests.helpers.live.names import names
 
-__all__ = ["no_callback_fails", "pytest_asyncio_loop_factories", "watch_loop"]
+__all__ = ["names", "no_callback_fails", "pytest_asyncio_loop_factories", "watch_loop"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +13,9 @@ from rumormill.core.machine import Check, Checked
 from rumormill.core.message import Message
 from rumormill.live.checker import GROUP_FROM, LARGEST_BATCH, Checker, Subject
 from rumormill.live.validation import Validators
+
+UNDER_CHECK = 512
+"""Checks that a peer may have under way before it is held."""
 
 
 class Letter(NamedTuple):
@@ -29,6 +33,8 @@ class Bench:
         self.batches: list[list[Checked]] = []
         self.threads: set[int] = set()
         self.pause = 0.0
+        self.broken: dict[Letter, type[BaseException]] = {}
+        self.unreadable: set[Letter] = set()
         self.answered = asyncio.Event()
         subject = Subject(self._genuine, self._messages)
         self.checker = Checker(self._feed_all, subject, self.validators, helpers)
@@ -37,9 +43,13 @@ class Bench:
         self.threads.add(threading.get_ident())
         if self.pause:
             time.sleep(self.pause)  # releases the interpreter's lock, as cryptography does
+        if letter in self.broken:
+            raise self.broken[letter]
         return letter.genuine
 
     def _messages(self, letter: Letter, peer: str | None) -> Iterator[Message]:
+        if letter in self.unreadable:
+            raise ZeroDivisionError
         topics = (topic for topic in letter.topics if topic in self.validators)
         return (Message(topic, b"", received_from=peer) for topic in topics)
 
@@ -167,6 +177,83 @@ async def test_of_several_topics_the_gravest_opinion_counts(bench: Bench) -> Non
     bench.check(Letter(topics=("music", "weather", "sport")), Letter(topics=("music",)))
     answers = await bench.until(2)
     assert sorted(answers) == [Checked(0, "reject", "validator"), Checked(1, "accept")]
+
+
+# ---- what fails
+
+ODD = Letter(topics=("odd",))
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, asyncio.CancelledError])
+@pytest.mark.parametrize("others", [0, 3, 4 * GROUP_FROM])
+async def test_a_signature_check_that_raises_counts_as_forged_and_the_rest_goes_on(
+    bench: Bench, others: int, error: type[BaseException], caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.broken[ODD] = error
+    with caplog.at_level(logging.WARNING, "rumormill"):
+        for _ in range(2):
+            bench.check(ODD, *[Letter()] * others)
+            await bench.until(len(bench.answers) + 1 + others)
+    verdicts = ["forged"] + ["accept"] * others
+    assert [answer.verdict for answer in bench.answers] == 2 * verdicts
+    assert {answer.detail for answer in bench.answers if answer.detail} == {"check_failed"}
+    assert bench.checker.pending == 0
+    assert len(caplog.records) == 1
+    bench.checker.close()
+
+
+async def test_a_message_that_cannot_be_shown_to_its_validator_is_ignored(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.validators.add("weather", lambda _: True, timeout=5, concurrency=9)
+    bench.unreadable.add(ODD)
+    bench.check(Letter(), ODD, Letter())
+    with caplog.at_level(logging.WARNING, "rumormill"):
+        answers = await bench.until(3)
+    assert [answer.verdict for answer in answers] == ["accept", "ignore", "accept"]
+    assert answers[1].detail == "validator_failed"
+    assert len(caplog.records) == 1
+
+
+async def test_validators_that_raise_cancelled_leave_no_check_without_an_answer(
+    bench: Bench,
+) -> None:
+    async def give_up(message: Message) -> bool:
+        await asyncio.sleep(0)
+        raise asyncio.CancelledError
+
+    bench.validators.add("weather", give_up, timeout=5, concurrency=2 * UNDER_CHECK)
+    bench.check(*[Letter()] * UNDER_CHECK)
+    answers = await bench.until(UNDER_CHECK)
+    assert {answer[1:] for answer in answers} == {("ignore", "validator_failed")}
+    bench.checker.close()
+
+
+async def test_a_validator_that_cancels_its_own_task_is_answered_for(bench: Bench) -> None:
+    async def cancel_myself(message: Message) -> bool:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.sleep(0)
+        return True
+
+    bench.validators.add("weather", cancel_myself, timeout=5, concurrency=9)
+    bench.validators.add("sport", lambda _: True, timeout=5, concurrency=9)
+    bench.check(Letter(), Letter(topics=("sport", "weather")))
+    answers = await bench.until(2)
+    assert {answer[1:] for answer in answers} == {("ignore", "validator_failed")}
+
+
+async def test_checks_whose_validators_were_stopped_by_the_close_get_no_answer(
+    bench: Bench,
+) -> None:
+    bench.validators.add("weather", lambda _: asyncio.Event().wait(), timeout=5, concurrency=9)
+    bench.check(Letter())
+    await asyncio.sleep(0.01)
+    await bench.validators.close()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert bench.answers == []
 
 
 async def test_a_closed_checker_answers_nothing(bench: Bench) -> None:

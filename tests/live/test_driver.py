@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from rumormill.core.machine import Effect, Input
+from rumormill.core.errors import ClosedError, LocalProtocolError
 from rumormill.core.trace import TraceEvent
 from rumormill.live.driver import Driver
 
@@ -22,19 +22,19 @@ class FakeMachine:
     """Answers as told, and keeps what it was given."""
 
     def __init__(self) -> None:
-        self.inputs: list[Input] = []
+        self.inputs: list[object] = []
         self.times: list[float] = []
         self.wakes = 0
         self.due: float | None = None
-        self.answer: Callable[[Input], list[Effect]] = lambda _: []
-        self.on_wake: Callable[[], list[Effect]] = lambda: []
+        self.answer: Callable[[Any], list[object]] = lambda _: []
+        self.on_wake: Callable[[], list[object]] = lambda: []
 
-    def handle(self, input: Input, now: float) -> list[Effect]:
+    def handle(self, input: object, now: float) -> list[object]:
         self.inputs.append(input)
         self.times.append(now)
         return self.answer(input)
 
-    def wake(self, now: float) -> list[Effect]:
+    def wake(self, now: float) -> list[object]:
         self.wakes += 1
         self.times.append(now)
         self.due = None
@@ -54,9 +54,10 @@ async def turns(count: int = 3) -> None:
         await asyncio.sleep(0)
 
 
-def started(machine: FakeMachine, handlers: dict[type, Callable[[Any], None]]) -> Driver:
+def started(machine: FakeMachine, handlers: dict[type, Callable[[Any], None]]) -> Driver[object]:
     driver = Driver(machine)
-    driver.on(handlers)
+    for kind, handler in handlers.items():
+        driver.on(kind, handler)
     driver.start()
     return driver
 
@@ -108,7 +109,7 @@ async def test_many_inputs_of_one_turn_are_flushed_by_one_wake(machine: FakeMach
 async def test_a_wake_that_is_due_again_at_once_leaves_room_for_others(
     machine: FakeMachine,
 ) -> None:
-    def busy() -> list[Effect]:
+    def busy() -> list[object]:
         machine.due = 0.0 if machine.wakes < 5 else None
         return []
 
@@ -212,7 +213,7 @@ async def test_an_effect_that_nobody_handles_is_counted_and_the_rest_carried_out
 
 
 async def test_a_machine_that_raises_leaves_the_driver_working(machine: FakeMachine) -> None:
-    def answer(input: Input) -> list[Effect]:
+    def answer(input: str) -> list[object]:
         if input == "bad":
             raise ZeroDivisionError
         return [Note(input)]
@@ -232,3 +233,118 @@ async def test_a_machine_that_raises_leaves_the_driver_working(machine: FakeMach
     await turns()
     driver.feed("next")
     assert done == ["first", "queued behind it", "next"]
+
+
+async def test_a_handler_that_fails_costs_its_own_effect_only(
+    machine: FakeMachine, caplog: pytest.LogCaptureFixture
+) -> None:
+    done: list[str] = []
+
+    def carry_out(note: Note) -> None:
+        if note.text.startswith("bad"):
+            raise ZeroDivisionError
+        if note.text.startswith("cancelled"):
+            raise asyncio.CancelledError
+        done.append(note.text)
+
+    machine.answer = lambda input: [
+        Note(f"{word} {input}") for word in ("bad", "cancelled", "good")
+    ]
+    machine.on_wake = lambda: [Note("bad"), Note("woken")]
+    driver = started(machine, {Note: carry_out})
+    with caplog.at_level(logging.WARNING, "rumormill"):
+        driver.feed("one")
+        driver.feed("two")
+        driver.wake()
+    assert done == ["good one", "good two", "woken"]
+    assert driver.counters["handler_failed"] == driver.counters["handler_failed.Note"] == 5
+    assert len(caplog.records) == 1
+    assert "Note" in caplog.text and "ZeroDivisionError" in caplog.text
+
+
+async def test_a_handler_that_fails_does_not_hold_up_what_it_fed(machine: FakeMachine) -> None:
+    done: list[str] = []
+
+    def carry_out(note: Note) -> None:
+        done.append(note.text)
+        if note.text == "first":
+            driver.feed("fed by the first")
+            raise ZeroDivisionError
+
+    machine.answer = lambda input: [Note(input)]
+    driver = started(machine, {Note: carry_out})
+    driver.feed("first")
+    assert done == ["first", "fed by the first"]
+
+
+# ---- questions
+
+
+class Answer(NamedTuple):
+    to: object
+
+
+async def test_a_question_returns_the_effect_that_answers_it(machine: FakeMachine) -> None:
+    done: list[str] = []
+    machine.answer = lambda input: [Note("before"), Answer(input), Note("after"), Answer("later")]
+    driver = started(machine, {Note: lambda note: done.append(note.text), Answer: done.append})
+    assert driver.ask("a", Answer) == Answer("a")
+    # The answer is the caller's: nobody else carries it out.
+    assert done == ["before", "after", Answer("later")]
+
+
+async def test_a_question_without_an_answer_is_an_error(machine: FakeMachine) -> None:
+    done: list[Note] = []
+    machine.answer = lambda _: [Note("carried out")]
+    driver = started(machine, {Note: done.append})
+    with pytest.raises(LocalProtocolError, match="a str was not answered with an Answer"):
+        driver.ask("a", Answer)
+    assert done == [Note("carried out")]
+
+
+async def test_what_the_machine_raises_about_a_question_is_raised_to_who_asks(
+    machine: FakeMachine,
+) -> None:
+    def answer(input: str) -> list[object]:
+        raise LocalProtocolError("too long")
+
+    machine.answer = answer
+    driver = started(machine, {})
+    with pytest.raises(LocalProtocolError, match="too long"):
+        driver.ask("a", Answer)
+    machine.answer = lambda input: [Answer(input)]
+    assert driver.ask("b", Answer) == Answer("b")
+
+
+async def test_a_question_from_within_an_event_is_answered_in_its_order(
+    machine: FakeMachine,
+) -> None:
+    done: list[str] = []
+    answers: list[Answer] = []
+
+    def answer(input: str) -> list[object]:
+        return [Note(f"{input}1"), Answer(input), Note(f"{input}2")]
+
+    def carry_out(note: Note) -> None:
+        done.append(note.text)
+        if note.text == "a1":
+            driver.feed("b")
+            answers.append(driver.ask("c", Answer))
+            driver.feed("d")
+
+    machine.answer = answer
+    driver = started(machine, {Note: carry_out, Answer: lambda _: None})
+    driver.feed("a")
+    assert answers == [Answer("c")]
+    assert machine.inputs == ["a", "b", "c", "d"]
+    # What the machine wanted first is done first: bytes of one connection must keep their order.
+    assert done == ["a1", "a2", "b1", "b2", "c1", "c2", "d1", "d2"]
+
+
+async def test_a_question_to_a_driver_that_stopped_is_refused(machine: FakeMachine) -> None:
+    machine.answer = lambda input: [Answer(input)]
+    driver = started(machine, {})
+    driver.stop()
+    with pytest.raises(ClosedError):
+        driver.ask("a", Answer)
+    assert machine.inputs == []

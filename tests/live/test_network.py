@@ -15,6 +15,7 @@ import pytest
 
 import rumormill
 from rumormill import Libp2pNetwork, Message, Subscription, TraceEvent
+from rumormill.live.transports.tcp import Tcp
 
 LOOPBACK = "/ip4/127.0.0.1/tcp/0"
 # Short times, so that nothing here waits for a default made for the world.
@@ -186,6 +187,23 @@ async def test_ready_gives_up_in_words() -> None:
         assert str(caught.value) == "0 of 2 peers listened to 'weather' within 0.05 s"
 
 
+async def test_a_thousand_who_wait_cost_an_event_no_more_than_one() -> None:
+    async with nodes() as (left, right):
+        before = left.sizes()
+        publishing = [
+            asyncio.ensure_future(left.publish("weather", b"%d" % number, ready=30))
+            for number in range(1000)
+        ]
+        await asyncio.sleep(0)
+        assert left.sizes()["waiting"] == 1000
+        assert left.sizes()["trace_listeners"] == before["trace_listeners"] + 1
+        messages = right.subscribe("weather")
+        await left.connect(right.addresses[0])
+        assert all(await asyncio.gather(*publishing))
+        assert len(await take(messages, 1000)) == 1000
+        assert left.sizes() == before
+
+
 # ---- slow readers
 
 
@@ -328,6 +346,39 @@ async def test_our_own_validator_refuses_our_own_message() -> None:
         assert alone.counters["published"] == 1
 
 
+async def test_publishing_ends_with_the_network_though_our_validator_is_being_asked() -> None:
+    asked = asyncio.Event()
+
+    async def judge(message: Message) -> bool:
+        asked.set()
+        return await asyncio.Event().wait()
+
+    async with nodes(1) as (alone,):
+        alone.add_validator("weather", judge)
+        publishing = asyncio.ensure_future(alone.publish("weather", b"rain"))
+        await asked.wait()
+        await alone.close()
+        with pytest.raises(rumormill.ClosedError):
+            await publishing
+
+
+async def test_validators_that_raise_cancelled_hold_no_peer_for_good() -> None:
+    async def judge(message: Message) -> bool:
+        if message.data.startswith(b"bad"):
+            raise asyncio.CancelledError
+        return True
+
+    async with nodes() as (left, right):
+        right.add_validator("weather", judge)
+        messages = right.subscribe("weather")
+        await link(right, left)
+        for number in range(600):  # more than a peer may have under check
+            await left.publish("weather", b"bad %d" % number, timeout=30)
+        await left.publish("weather", b"good", timeout=30)
+        assert await take(messages, 1) == [b"good"]
+        assert right.counters["ignored.validator_failed"] == 600
+
+
 # ---- connections
 
 
@@ -430,6 +481,35 @@ async def test_listeners_see_what_happens_until_they_stop() -> None:
     kinds = [event.event for event in events]
     assert kinds.index("subscribed") < kinds.index("peer_joined") < kinds.index("delivered")
     assert {event.node for event in events} == {right.id}
+
+
+@pytest.mark.parametrize("event", ["peer_subscribed", "published"])
+async def test_a_message_published_from_within_an_event_is_published_once(event: str) -> None:
+    async with nodes() as (left, right):
+        messages = right.subscribe("weather")
+        outcomes: list[Any] = []
+
+        def answer(seen: TraceEvent) -> None:
+            if seen.event == event and not outcomes:
+                outcomes.append(run_now(left.publish("weather", b"at once")))
+
+        left.on_trace(answer)
+        await link(right, left)
+        await until(lambda: left.subscribers("weather"))
+        receipt = await left.publish("weather", b"later")
+        got = await take(messages, 2)
+        assert sorted(got) == [b"at once", b"later"]
+        assert outcomes[0].peers == receipt.peers == (right.id,)
+        assert outcomes[0].id != receipt.id
+
+
+def run_now(publishing: Any) -> Any:
+    """Run what need not wait to its end, here and now, as an eager task does."""
+    try:
+        publishing.send(None)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("it had to wait")
 
 
 # ---- open and close
@@ -555,10 +635,10 @@ async def test_closing_does_not_wait_for_ever() -> None:
     async with nodes(close_timeout=0.1) as (left, right):
         messages = right.subscribe("weather", buffer=1)
         await link(right, left)
-        await flood(left, 2000, 4096)
+        await flood(left, 500, 4096)  # more than the peer takes, less than makes us wait
         async with asyncio.timeout(30):
             await left.close()
-        assert messages.pending < 2000
+        assert messages.pending < 500
 
 
 async def test_closing_waits_for_a_peer_that_is_slow_to_grant_room() -> None:
@@ -574,3 +654,50 @@ async def test_closing_waits_for_a_peer_that_is_slow_to_grant_room() -> None:
         assert not closing.done()
         assert len(await take(messages, 2000)) == 2000
         await closing
+
+
+async def test_every_last_action_is_done_though_one_of_them_fails() -> None:
+    done: list[str] = []
+
+    def action(name: str, error: BaseException | None = None) -> Callable[[], Any]:
+        async def act() -> None:
+            done.append(name)
+            if error is not None:
+                raise error
+
+        return act
+
+    network = await rumormill.open("gossipsub")
+    network.at_close(action("first"))
+    network.at_close(action("second", asyncio.CancelledError()))
+    network.at_close(action("third", OSError("the disk is full")))
+    network.at_close(action("fourth"))
+    with pytest.raises(OSError, match="the disk is full"):
+        await network.close()
+    assert done == ["fourth", "third", "second", "first"]
+    assert network.counters["close_failed"] == 2
+
+
+async def test_closing_takes_no_longer_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A peer that reads nothing: each step of the close gets what is left of the time."""
+    given: list[tuple[float, float]] = []
+    loop = asyncio.get_running_loop()
+    close = Tcp.close
+
+    async def observed(tcp: Tcp, timeout: float | None = None) -> None:
+        assert timeout is not None
+        given.append((loop.time(), timeout))
+        await close(tcp, timeout)
+
+    async with nodes(close_timeout=2.0) as (left, right):
+        messages = right.subscribe("weather", buffer=1)
+        await link(right, left)
+        await flood(left, 500, 4096)
+        monkeypatch.setattr(Tcp, "close", observed)
+        began = loop.time()
+        await left.close()
+        monkeypatch.undo()
+        (when, timeout) = given[0]
+        assert when - began >= 1.0  # it did wait for the peer
+        assert timeout <= max(0.0, began + 2.0 - when) + 0.01
+        assert messages.pending < 500

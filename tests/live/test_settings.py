@@ -90,7 +90,7 @@ def test_floodsub_has_no_mesh_to_set() -> None:
 def test_an_unknown_network_is_named_with_those_there_are() -> None:
     with pytest.raises(ConfigError) as caught:
         read_settings("gossip", {})
-    assert str(caught.value) == "network: must be one of bep50, floodsub, gossipsub, not 'gossip'"
+    assert str(caught.value) == "network: must be one of gossipsub, floodsub, bep50, not 'gossip'"
 
 
 def test_every_default_is_a_value_that_can_be_given() -> None:
@@ -105,7 +105,7 @@ def test_no_key_means_two_different_things() -> None:
     from rumormill.libp2p.host.parameters import HostParameters
     from rumormill.libp2p.pubsub.parameters import PubsubParameters
     from rumormill.libp2p.stack.limits import ConnectionLimits
-    from rumormill.live.settings import LiveParameters
+    from rumormill.live.parameters import LiveParameters
 
     names = [
         *LiveParameters.model_fields,

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from rumormill.core.errors import ConfigError, LocalProtocolError, RejectedError
+from rumormill.core.errors import ClosedError, ConfigError, LocalProtocolError, RejectedError
 from rumormill.core.message import Message
 from rumormill.live.validation import (
     Accept,
@@ -109,7 +110,22 @@ def _fail(message: Message) -> bool:
     raise ValueError("no good")
 
 
-@pytest.mark.parametrize("function", [_fail, _fail_later])
+async def _cancel_later(message: Message) -> bool:
+    await asyncio.sleep(0)
+    raise asyncio.CancelledError("no good")
+
+
+def _cancel(message: Message) -> bool:
+    raise asyncio.CancelledError("no good")
+
+
+def _cancelled(message: Message) -> Awaitable[bool]:
+    answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+    answer.cancel("no good")
+    return answer
+
+
+@pytest.mark.parametrize("function", [_fail, _fail_later, _cancel, _cancel_later, _cancelled])
 async def test_a_validator_that_raises_ignores_and_warns_once(
     validators: Validators, function: ValidatorFunction, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -183,8 +199,52 @@ async def test_our_own_message_is_refused_with_a_sentence(
 
 
 async def test_our_own_message_that_is_accepted_passes(validators: Validators) -> None:
-    add(validators, later(True))
+    asked: list[Message] = []
+
+    async def accept(message: Message) -> bool:
+        await asyncio.sleep(0)
+        asked.append(message)
+        return True
+
+    add(validators, accept)
     await validators.judge_own(MESSAGE)
+    assert asked == [MESSAGE]
+    assert validators.running == 0
+
+
+@pytest.mark.parametrize("begun", [True, False])
+async def test_our_own_message_that_waits_for_its_validator_ends_with_the_close(
+    validators: Validators, begun: bool
+) -> None:
+    add(validators, lambda _: asyncio.Event().wait())
+    asking = asyncio.ensure_future(validators.judge_own(MESSAGE))
+    for _ in range(3 if begun else 1):
+        await asyncio.sleep(0)
+    await validators.close()
+    with pytest.raises(ClosedError, match="closed before the validator of 'weather' answered"):
+        await asking
+
+
+async def test_who_is_cancelled_while_a_validator_is_asked_stays_cancelled(
+    validators: Validators, caplog: pytest.LogCaptureFixture
+) -> None:
+    stopped: list[str] = []
+
+    async def forever(message: Message) -> bool:
+        try:
+            return await asyncio.Event().wait()
+        finally:
+            stopped.append("stopped")
+
+    add(validators, forever)
+    asking = asyncio.ensure_future(validators.judge_own(MESSAGE))
+    await asyncio.sleep(0.01)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert (stopped, validators.running, caplog.records) == (["stopped"], 0, [])
 
 
 def test_a_topic_has_one_validator(validators: Validators) -> None:
@@ -217,6 +277,30 @@ async def test_closing_stops_validators_at_work(validators: Validators) -> None:
         assert isinstance(task, asyncio.Task)
         assert task.cancelled()
     assert validators.running == 0
+    assert validators.judge(MESSAGE) == ("overloaded", "validator_overloaded")
+
+
+async def test_closing_does_not_wait_for_a_validator_that_will_not_stop(
+    validators: Validators, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate = asyncio.Event()
+
+    async def stubborn(message: Message) -> bool:
+        while not gate.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await gate.wait()
+        return True
+
+    add(validators, stubborn)
+    validators.judge(MESSAGE)
+    await asyncio.sleep(0)
+    with caplog.at_level(logging.WARNING, "rumormill"):
+        async with asyncio.timeout(10):
+            await validators.close(timeout=0.01)
+    assert "1 validator" in caplog.text
+    gate.set()
+    while validators.running:
+        await asyncio.sleep(0)
 
 
 def test_the_gravest_opinion_counts() -> None:

@@ -9,6 +9,7 @@ import hashlib
 import random
 import sys
 from collections.abc import Callable
+from typing import Any
 
 from rumormill.core.machine import Machine, Publish, Subscribe
 from rumormill.core.trace import TraceEvent
@@ -16,6 +17,7 @@ from rumormill.core.transport import Dial
 from rumormill.libp2p.gossipsub.router import GossipsubRouter
 from rumormill.libp2p.host.host import Host
 from rumormill.libp2p.host.parameters import HostParameters
+from rumormill.libp2p.live.addresses import Multiaddrs
 from rumormill.libp2p.pubsub.pubsub import Pubsub
 from rumormill.libp2p.stack.keys import PrivateKey
 from rumormill.simulate import Churn, Link, Simulation, topology
@@ -91,7 +93,7 @@ def gossipsub(seed: int) -> Simulation:
     identities = {key.peer: key for key in (identity_of(f"node-{n}") for n in range(15))}
     names = list(identities)
 
-    def make(name: str, source: random.Random) -> Machine:
+    def make(name: str, source: random.Random) -> Machine[Any, object]:
         return make_pubsub(identities[name], source)
 
     for name in names:
@@ -113,7 +115,9 @@ def gossipsub(seed: int) -> Simulation:
 
 def hosts(seed: int) -> Simulation:
     """Whole nodes on the byte level."""
-    simulation = Simulation(seed, start=1000.0, level="transports", link=LINK)
+    simulation = Simulation(
+        seed, start=1000.0, level="transports", link=LINK, addresses=Multiaddrs()
+    )
     names = [f"node-{number}" for number in range(6)]
     for name in names:
         identity, source = identity_of(name), simulation.random_for(name)

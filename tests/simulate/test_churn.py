@@ -10,6 +10,7 @@ import pytest
 from rumormill.core.errors import ConfigError
 from rumormill.core.machine import Machine, Publish
 from rumormill.simulate import NODE_CRASHED, NODE_RESTARTED, Churn, Simulation, topology
+from rumormill.simulate.levels.peers import PeerLevelInput
 from rumormill.simulate.toys import Flood
 
 
@@ -25,7 +26,7 @@ def network(names: list[str], seed: int = 1) -> Simulation:
 NAMES = [f"node-{number}" for number in range(20)]
 
 
-def make(name: str, entropy: random.Random) -> Machine:
+def make(name: str, entropy: random.Random) -> Machine[PeerLevelInput, object]:
     return Flood(name)
 
 
@@ -83,7 +84,7 @@ def test_when_a_node_leaves_depends_on_seed_and_name_alone() -> None:
 def test_each_life_has_a_random_source_of_its_own() -> None:
     simulation, draws = network(NAMES), []
 
-    def remember(name: str, entropy: random.Random) -> Machine:
+    def remember(name: str, entropy: random.Random) -> Machine[PeerLevelInput, object]:
         draws.append(entropy.random())
         return Flood(name)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rumormill.core.errors import LocalProtocolError
-from rumormill.core.machine import Check, Checked, Effect, Input, Publish, Verdict
+from rumormill.core.machine import Check, Checked, Publish, Verdict
 from rumormill.core.trace import DELIVERED, TraceEvent
 from rumormill.simulate import Link, Simulation, topology
 from rumormill.simulate.toys import Flood
@@ -25,13 +25,13 @@ class Checker:
     def __init__(self) -> None:
         self.verdicts: list[tuple[float, int, str]] = []
 
-    def handle(self, input: Input, now: float) -> list[Effect]:
+    def handle(self, input: Any, now: float) -> list[object]:
         if isinstance(input, Checked):
             self.verdicts.append((round(now, 9), input.token, input.verdict))
             return []
         return [Check(token, f"subject {token}") for token in input]
 
-    def wake(self, now: float) -> list[Effect]:
+    def wake(self, now: float) -> list[object]:
         return []
 
     def next_wake(self) -> float | None:

@@ -46,7 +46,7 @@ def test_a_cluster_reads_two_nodes_and_makes_the_tables(tmp_path: Path) -> None:
             "--kind", "trace", "--master", cluster.master, *ON_LOOPBACK, quick=False,
         ) as run,
     ):  # fmt: skip
-        assert run.end(300) == 0, run.errors
+        assert run.end(600) == 0, run.errors
         for folder in cluster.folders:
             assert list(folder.glob("app-*/*/stderr")), "a worker had nothing to do"
     counted = ask_duckdb(

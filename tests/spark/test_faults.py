@@ -19,7 +19,7 @@ from rumormill.pipeline.parameters import RunParameters
 from rumormill.pipeline.runner import Runner
 from tests.helpers.capture.many_records import differences, read_spool, write_messages
 from tests.helpers.places import environment, program
-from tests.helpers.spark.pipeline_process import PipelineProcess
+from tests.helpers.spark.pipeline_process import PATIENCE, PipelineProcess
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -87,7 +87,7 @@ def batches(tables: Path) -> Iterator[Path]:
 
 def await_moment(run: PipelineProcess, moment: Callable[[Path], bool], tables: Path) -> None:
     """Look often: the moment is short."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not moment(tables):
         assert time.monotonic() < deadline and run.alive(), run.errors
         time.sleep(0.002)
@@ -168,7 +168,7 @@ def test_kill_9_of_python_workers(
                     if any(part in each for each in process.cmdline()):
                         process.kill()
                         killed.append(part)
-        assert run.end(200) == 0, run.errors
+        assert run.end() == 0, run.errors
         # The process that plans the batches ends the query with it; it was started again.
         assert run.named("restarting")
     assert "pyspark.worker" in killed and "source_runner" in killed
@@ -224,7 +224,7 @@ def test_kill_9_of_the_node(spark: SparkSession, tmp_path: Path) -> None:
                 node.start()
             node.await_line("captured")
             records = read_spool(spool)
-            run.wait_until(lambda: run.rows() >= records.num_rows, patience=200)
+            run.wait_until(lambda: run.rows() >= records.num_rows)
             run.terminate()
             assert run.end() == 0, run.errors
     finally:

@@ -13,6 +13,7 @@ import pytest
 
 from rumormill.pipeline import exchange, publication
 from rumormill.pipeline.publication import JOURNAL, STAGING, Publication, recover
+from rumormill.system import files
 
 OLD = {"bronze/a/x.parquet": "old a", "bronze/b/x.parquet": "old b"}
 NEW = {"bronze/a/y.parquet": "new a", "bronze/b/x.parquet": "new b", "bronze/c/z.parquet": "new c"}
@@ -74,10 +75,11 @@ def steps(monkeypatch: pytest.MonkeyPatch, kill_at: int) -> Callable[[], int]:
         return call
 
     monkeypatch.setattr(os, "rename", counted(os.rename))
-    monkeypatch.setattr(Path, "replace", counted(Path.replace))
+    monkeypatch.setattr(os, "replace", counted(os.replace))
     monkeypatch.setattr(Path, "unlink", counted(Path.unlink))
     monkeypatch.setattr(publication, "exchange", counted(exchange.exchange))
-    monkeypatch.setattr(publication, "sync_folder", counted(publication.sync_folder))
+    for module in (publication, files):
+        monkeypatch.setattr(module, "sync_folder", counted(files.sync_folder))
     monkeypatch.setattr(shutil, "rmtree", counted(shutil.rmtree))
     return lambda: done
 

@@ -12,7 +12,7 @@ from pyspark.sql.types import _parse_datatype_string
 
 from rumormill.capture.envelope import Envelope, decode
 from rumormill.core.errors import ConfigError
-from rumormill.pipeline.sink import PART_BYTES, Published, parts, read_sink_options
+from rumormill.pipeline.sink import PART_BYTES, Published, SinkOptions, parts, read_sink_options
 from tests.helpers.capture.spools import make_spool
 from tests.helpers.node.http_node import HttpNode, http_node
 
@@ -31,9 +31,9 @@ def data(node: HttpNode) -> list[bytes]:
     return sorted(message.data for message in node.messages)
 
 
-def check(schema: str, **options: str) -> None:
+def check(schema: str, **options: str) -> SinkOptions:
     fields = _parse_datatype_string(schema)
-    read_sink_options(CaseInsensitiveDict({"node": NODE, **options}), fields, False)  # type: ignore[arg-type]
+    return read_sink_options(CaseInsensitiveDict({"node": NODE, **options}), fields, False)  # type: ignore[arg-type]
 
 
 def test_rows_are_published(spark: SparkSession) -> None:
@@ -202,6 +202,7 @@ def test_what_was_published_cannot_be_overwritten(spark: SparkSession) -> None:
         frame.write.format("rumormill").mode("overwrite").option("node", NODE).save()
 
 
+@pytest.mark.usefixtures("spark")  # whose Java reads the schema
 @pytest.mark.parametrize(
     ("schema", "options", "problem"),
     [
@@ -232,8 +233,10 @@ def test_a_wrong_schema_or_option_is_named(
         check(schema, **options)
 
 
+@pytest.mark.usefixtures("spark")
 def test_options_that_are_sparks_own_are_let_be() -> None:
-    check("topic string, value binary", checkpointLocation="x", queryName="y")
+    found = check("topic string, value binary", checkpointLocation="x", queryName="y")
+    assert found == SinkOptions(NODE)
 
 
 def test_parts_are_small_whatever_the_rows_are() -> None:

@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from rumormill.core.errors import LocalProtocolError
+from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
+from rumormill.core.protobuf import decode_varint, encode_varint
 
 MAGIC: Final = b"\x89RMENV\r\n"
 VERSION: Final = 1
@@ -63,9 +64,9 @@ def encode(
     flags = (_KEY if key is not None else 0) | (_HEADERS if headers else 0)
     parts = [MAGIC, bytes((VERSION, flags))]
     if key is not None:
-        parts += [_number(len(key)), key]
+        parts += [encode_varint(len(key)), key]
     if headers:
-        parts.append(_number(len(headers)))
+        parts.append(encode_varint(len(headers)))
         for name, content in headers:
             parts += [_name(name), _optional(content)]
     parts.append(_optional(value))
@@ -82,17 +83,8 @@ def decode(data: bytes) -> Envelope | None:
         return None
 
 
-def _number(number: int) -> bytes:
-    found = bytearray()
-    while number > 0x7F:
-        found.append(number & 0x7F | 0x80)
-        number >>= 7
-    found.append(number)
-    return bytes(found)
-
-
 def _optional(content: bytes | None) -> bytes:
-    return b"\0" if content is None else _number(len(content) + 1) + content
+    return b"\0" if content is None else encode_varint(len(content) + 1) + content
 
 
 def _name(name: str) -> bytes:
@@ -104,7 +96,7 @@ def _name(name: str) -> bytes:
         raise LocalProtocolError(
             f"the name of a header has {len(encoded)} bytes, at most {LONGEST_NAME} are allowed"
         )
-    return _number(len(encoded)) + encoded
+    return encode_varint(len(encoded)) + encoded
 
 
 class _PlainDataError(Exception):
@@ -156,14 +148,11 @@ class _Reader:
         return found
 
     def _number(self) -> int:
-        number = shift = 0
-        while True:
-            byte = self._bytes(1)[0]
-            number |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                if not byte and shift > 7:
-                    raise _PlainDataError  # a longer form than needed
-                return number
-            if shift > 35:
-                raise _PlainDataError
+        begin = self._position
+        try:
+            number, self._position = decode_varint(self._data, begin, len(self._data))
+        except RemoteProtocolError:
+            raise _PlainDataError from None
+        if self._position - begin > 1 and not self._data[self._position - 1]:
+            raise _PlainDataError  # a longer form than needed
+        return number

@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 
 from rumormill.capture.log import SpoolError
 from rumormill.capture.schema import FORMAT_VERSION
+from rumormill.system.files import replace_file
 
 IDENTITY: Final = "spool.json"
 LOCK: Final = "lock"
@@ -91,7 +92,7 @@ def read_identity(folder: Path) -> Identity:
 def write_identity(folder: Path, identity: Identity) -> None:
     """Write ``spool.json``."""
     found = {"format": FORMAT_VERSION, "id": identity.id, "created": identity.created}
-    replace_file(folder / IDENTITY, json.dumps(found).encode() + b"\n")
+    replace_file(folder / IDENTITY, json.dumps(found).encode() + b"\n", alone=True)
 
 
 class Marks(NamedTuple):
@@ -117,38 +118,16 @@ def read_marks(folder: Path) -> Marks | None:
 def write_marks(folder: Path, marks: Marks) -> None:
     """Write the marks; when this returns they are on the disk."""
     found = {**marks._asdict(), "crc": _checksum(marks)}
-    replace_file(folder / MARKS, json.dumps(found).encode() + b"\n")
+    replace_file(folder / MARKS, json.dumps(found).encode() + b"\n", alone=True)
 
 
 def _checksum(marks: Marks) -> int:
     return zlib.crc32(f"{marks.reserved}/{marks.closed}".encode())
 
 
-def replace_file(file: Path, content: bytes) -> None:
-    """Put ``content`` in place of what the file holds, whole or not at all, and durably."""
-    new = file.with_name(file.name + ".new")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
-    try:
-        write_all(descriptor, content, 0)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    os.replace(new, file)
-    sync_folder(file.parent)
-
-
 def force_to_disk(descriptor: int) -> None:
     """See to it that what was written to a file is on the disk."""
     getattr(os, "fdatasync", os.fsync)(descriptor)  # macOS has only the latter
-
-
-def sync_folder(folder: Path) -> None:
-    """See to it that new and renamed files of the folder are on the disk."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def write_all(descriptor: int, content: bytes | memoryview, position: int) -> None:

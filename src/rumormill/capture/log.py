@@ -16,11 +16,11 @@ This module imports nothing heavy: who only wants the errors need not have pyarr
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from rumormill.core.errors import ConfigError, RumormillError
+from rumormill.core.errors import RumormillError
+from rumormill.system.packages import require
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -145,7 +145,4 @@ def read_what_is_left(
 
 def require_pyarrow() -> None:
     """Raise :class:`ConfigError` that says how to get pyarrow, if it is not installed."""
-    if importlib.util.find_spec("pyarrow") is None:
-        raise ConfigError(
-            "spool", "pyarrow is not installed; pip install 'rumormill[node]' brings it"
-        )
+    require(("pyarrow",), "rumormill[node]", "a spool", key="spool")

@@ -36,7 +36,7 @@ MESSAGE_SCHEMA: Final = pa.schema(
         pa.field("headers", HEADERS),  # those of its envelope, then the family's own fields
         pa.field("sender", pa.string()),  # who wrote it
         pa.field("message_id", pa.binary()),
-        pa.field("network", pa.string(), nullable=False),  # "gossipsub", "bep50"...
+        pa.field("network", pa.string(), nullable=False),
         pa.field("node", pa.string(), nullable=False),  # who captured it
         pa.field("received_from", pa.string()),  # the peer that handed it to the node
     ]

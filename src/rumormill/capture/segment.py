@@ -12,7 +12,7 @@ import time
 import zlib
 from dataclasses import dataclass, field
 
-from rumormill.capture.folder import Segment, force_to_disk, sync_folder, write_all
+from rumormill.capture.folder import Segment, force_to_disk, write_all
 from rumormill.capture.index import (
     HEADER_SIZE,
     RECORD_SIZE,
@@ -21,6 +21,7 @@ from rumormill.capture.index import (
     encode_header,
     encode_record,
 )
+from rumormill.system.files import sync_folder
 
 
 @dataclass

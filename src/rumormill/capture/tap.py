@@ -1,7 +1,7 @@
 """Joins a spool to a live network: what it delivers and what happens on it are kept.
 
     async with open_spool("spool") as writer:
-        async with rumormill.open("gossipsub", ...) as network:
+        async with rumormill.open(NETWORK, ...) as network:
             attach(network, writer)
 
 ``rumormill.open(..., spool="spool")`` does the same. A writer may be attached to several networks:

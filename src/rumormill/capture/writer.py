@@ -2,7 +2,7 @@
 
     with SpoolWriter("spool") as writer:
         writer.message(message, node="12D3Koo...")
-        writer.trace(event, network="gossipsub")
+        writer.trace(event, network="mesh")
 
 On a node (``live``) nothing that happens to the disk reaches the event loop. While the disk is full
 or fails, the writer tries again and again; records wait in a bounded buffer, then they are dropped.

@@ -10,14 +10,15 @@ from typing import Annotated
 
 import typer
 
-from rumormill.cli.families import commands_of
 from rumormill.cli.options import (
+    DEFAULT_NETWORK,
+    NETWORK_OPTION,
     Json,
     KeyFile,
     Listen,
     Network,
-    NetworkName,
     Peer,
+    ReplacedNumber,
     Setting,
     Spool,
     Topic,
@@ -28,8 +29,7 @@ from rumormill.cli.options import (
 from rumormill.cli.pipeline import pipeline_app
 from rumormill.cli.sentences import UsageError
 from rumormill.cli.trace import trace_app
-
-GOSSIPSUB = NetworkName.gossipsub
+from rumormill.live.families import find_family
 
 app = typer.Typer(
     name="rumormill",
@@ -71,7 +71,7 @@ def rumormill(
 @app.command()
 def sub(
     topic: Topic,
-    network: Network = GOSSIPSUB,
+    network: Network = DEFAULT_NETWORK,
     listen: Listen = None,
     peer: Peer = None,
     count: Annotated[
@@ -80,6 +80,10 @@ def sub(
     key_file: KeyFile = None,
     setting: Setting = None,
     spool: Spool = None,
+    status: Annotated[
+        float | None,
+        typer.Option("--status", min=0.1, metavar="SECONDS", help="Print a status line so often."),
+    ] = None,
     trace: Trace = None,
     json: Json = False,
 ) -> int:
@@ -93,18 +97,18 @@ def sub(
     plan = plan_network(
         network,
         topics=(topic,),
-        listen=listen or (commands_of(network).listen,),
+        listen=listen or (find_family(network).listen,),
         peers=peer,
         key_file=key_file,
         settings=parse_settings(setting or ()),
     )
-    return run_sub(plan, count, json, trace, spool_plan(spool))
+    return run_sub(plan, count, json, trace, spool_plan(spool), status)
 
 
 @app.command()
 def pub(
     topic: Topic,
-    network: Network = GOSSIPSUB,
+    network: Network = DEFAULT_NETWORK,
     peer: Peer = None,
     listen: Annotated[
         list[str] | None,
@@ -125,17 +129,10 @@ def pub(
             "--ready", min=0, metavar="SECONDS", help="Wait so long for the first subscriber."
         ),
     ] = 10.0,
-    cas: Annotated[
-        int | None,
-        typer.Option(
-            "--cas",
-            min=0,
-            metavar="SEQ",
-            help="bep50: publish only if the newest value has this seq.",
-        ),
-    ] = None,
+    cas: ReplacedNumber = None,
     key_file: KeyFile = None,
     setting: Setting = None,
+    spool: Spool = None,
     trace: Trace = None,
     json: Json = False,
 ) -> int:
@@ -144,16 +141,18 @@ def pub(
     Example: rumormill pub weather --peer /ip4/127.0.0.1/tcp/4001 --data "rain at noon"
     """
     from rumormill.cli.pub import PATIENCE, run_pub
+    from rumormill.cli.spool import spool_plan
 
     if data is not None and file is not None:
         raise UsageError("give --data or --file, not both")
     settings = parse_settings(setting or ())
-    if not peer and not listen and "main_dht" not in settings:
+    family = find_family(network)
+    if not peer and not listen and not family.finds_peers(settings):
         raise UsageError(
             "whom to publish to? Give --peer ADDR, or --listen ADDR to wait for others"
         )
-    if cas is not None and not commands_of(network).swaps:
-        raise UsageError(f"--cas is for bep50; values of {network.value} are not replaced")
+    if cas is not None and not family.replaces:
+        raise UsageError(f"--cas is not for {network}: its messages do not replace each other")
     plan = plan_network(
         network,
         topics=(topic,),
@@ -162,18 +161,16 @@ def pub(
         key_file=key_file,
         settings={
             "close_timeout": PATIENCE,
-            **({} if listen else commands_of(network).visitor),
+            **({} if listen else family.visitor),
             **settings,
         },
     )
-    return run_pub(plan, data, file, ready, json, trace, cas)
+    return run_pub(plan, data, file, ready, json, trace, cas, spool_plan(spool))
 
 
 @app.command()
 def node(
-    network: Annotated[
-        NetworkName | None, typer.Option("--network", help="Which network to speak.")
-    ] = None,
+    network: Annotated[str | None, NETWORK_OPTION] = None,
     listen: Listen = None,
     peer: Peer = None,
     topic: Annotated[
@@ -230,11 +227,11 @@ def node(
                              "--key-file, --set, --spool and --http go into the file")  # fmt: skip
         whole = load_config(config)
     else:
-        name = network or GOSSIPSUB
+        name = network or DEFAULT_NETWORK
         plan = plan_network(
             name,
             topics=topic or (),
-            listen=listen or (commands_of(name).listen,),
+            listen=listen or (find_family(name).listen,),
             peers=peer,
             key_file=key_file,
             settings=parse_settings(setting or ()),
@@ -248,19 +245,19 @@ def keygen(
     out: Annotated[
         Path, typer.Option("--out", metavar="FILE", help="Where the new key goes, mode 0600.")
     ],
-    network: Network = GOSSIPSUB,
+    network: Network = DEFAULT_NETWORK,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite the file if there is one.")
     ] = False,
     json: Json = False,
 ) -> int:
-    """Make an identity for a node, and print its id; in bep50, the key of topics: its public key.
+    """Make an identity for a node, or whatever key the network has, and print its id.
 
     Example: rumormill keygen --out node.key
     """
     from rumormill.cli.keys import run_keygen
 
-    return run_keygen(network.value, out, force, json)
+    return run_keygen(network, out, force, json)
 
 
 @app.command(name="id")
@@ -269,12 +266,12 @@ def show_id(
         str,
         typer.Argument(
             metavar="FILE|ADDR|TOPIC",
-            help="A key file, the address of a node, or a topic of bep50.",
+            help="A key file, the address of a node, or a topic that says something.",
         ),
     ],
     json: Json = False,
 ) -> int:
-    """Print who a key file is, or what an address or a topic of bep50 says.
+    """Print who a key file is, or what an address or a topic says.
 
     Example: rumormill id node.key
     """
@@ -313,52 +310,47 @@ def report(
 @app.command()
 def demo(
     nodes: Annotated[
-        int, typer.Option("--nodes", min=3, max=50, metavar="N", help="Processes to start.")
-    ] = 10,
+        int | None,
+        typer.Option("--nodes", min=3, max=50, metavar="N", help="Processes to start."),
+    ] = None,
     messages: Annotated[
         int | None,
         typer.Option("--messages", min=10, metavar="N", help="Messages to publish in all."),
     ] = None,
     rate: Annotated[
-        float, typer.Option("--rate", min=0.1, max=1000, metavar="R", help="Messages a second.")
-    ] = 20.0,
-    seconds: Annotated[
         float | None,
-        typer.Option("--seconds", min=1, metavar="S", help="Publish so long (25 by default)."),
+        typer.Option("--rate", min=0.1, max=1000, metavar="R", help="Messages a second."),
     ] = None,
-    network: Network = GOSSIPSUB,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", min=1, metavar="S", help="Publish so long.")
+    ] = None,
+    network: Annotated[str | None, NETWORK_OPTION] = None,
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", help="Who connects to whom, who is killed.")
     ] = 1,
     spark: Annotated[
         bool,
-        typer.Option("--spark/--no-spark", help="Let Spark read along, and end with its report."),
+        typer.Option("--spark/--no-spark", help="Let Spark make tables of it, and report."),
     ] = True,
     html: Annotated[
         Path | None,
         typer.Option("--html", metavar="FILE", help="Write the report as a page, with plots."),
     ] = None,
-    overlay: Annotated[
-        bool,
-        typer.Option("--overlay/--no-overlay", help="Show a topic on the BitTorrent DHT, too."),
-    ] = True,
     json: Json = False,
 ) -> int:
-    """Watch it work: nodes on this machine form a mesh, publish, lose one of them and get it back.
+    """Watch it work: nodes on this machine publish and subscribe, lose one and get it back.
 
-    Every node is a process of its own. One is killed with SIGKILL and comes back with the same key
-    and port. The table at the end is made of what the processes reported. Meanwhile Spark streams
-    what the nodes keep in their spools into tables, and reports. Without Java there is no report,
-    and everything else works. Last comes a short second act, a topic on the BitTorrent DHT (bep50):
-    one node of six is killed and comes back, and the newest value is everywhere. With --network
-    bep50 there is the second act only, always the same.
+    There is an act for each kind of network, or only those of --network. Every node is a command
+    that you can type yourself, 'rumormill sub' or 'rumormill pub', in a process of its own. One is
+    killed with SIGKILL and comes back with the same key and port. Then it is counted what the
+    network promises: that every message came to everyone who was there, or that everyone has the
+    newest one. Where every message is promised, Spark makes tables of what the nodes kept and
+    reports; without Java there is no report, and everything else works.
 
     Example: rumormill demo --nodes 6 --seconds 10
     """
-    from rumormill.cli.demo import run_demo, run_overlay_demo
-    from rumormill.cli.demo.plan import plan_demo
+    from rumormill.cli.demo import Options, run_demo
+    from rumormill.cli.demo.plan import Wishes
 
-    if network is NetworkName.bep50:
-        return run_overlay_demo(json)
-    plan = plan_demo(network.value, nodes, messages, rate, seconds, seed)
-    return run_demo(plan, json, spark, html, overlay)
+    wishes = Wishes(nodes, messages, rate, seconds, seed)
+    return run_demo(network, wishes, Options(json, spark, html))

@@ -1,12 +1,12 @@
 """``node.toml``: one ``[[network]]`` table for each network of a node, and what all share.
 
     [[network]]
-    name = "gossipsub"
-    listen = ["/ip4/0.0.0.0/tcp/4001"]
-    bootstrap = ["/ip4/192.0.2.7/tcp/4001/p2p/12D3Koo..."]
+    name = NETWORK
+    listen = [ADDRESS]
+    bootstrap = [ADDRESS]
     key_file = "node.key"             # relative to this file; made if there is none
     topics = ["weather"]
-    D = 8
+    max_connections = 16
 
     [http]
     listen = "127.0.0.1:7700"
@@ -26,11 +26,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rumormill.cli.families import commands_of
-from rumormill.cli.options import NetworkName, NetworkPlan
+from rumormill.cli.options import NetworkPlan
 from rumormill.cli.sentences import UsageError
 from rumormill.cli.spool import SpoolPlan, read_spool
 from rumormill.core.errors import ConfigError
+from rumormill.live.families import find_family, network_names
 from rumormill.live.setting_keys import kinds_of
 from rumormill.live.settings import known_keys
 from rumormill.node.settings import HttpSettings, read_http_settings
@@ -64,11 +64,7 @@ def load_config(path: Path) -> NodePlan:
 
 
 def read_config(tables: Mapping[str, Any], folder: Path) -> list[NetworkPlan]:
-    """The networks of what is already parsed; paths are relative to ``folder``.
-
-    >>> read_config({"network": [{"name": "floodsub", "topics": ["weather"]}]}, Path("."))[0].topics
-    ('weather',)
-    """
+    """The networks of what is already parsed; paths are relative to ``folder``."""
     for key in tables:
         if key not in TABLES:
             raise UsageError(f"{key}: there is no such key; networks are [[network]] tables")
@@ -107,7 +103,7 @@ def _plan(table: Mapping[str, Any], folder: Path) -> NetworkPlan:
     name = _network_name(table.get("name"))
     return NetworkPlan(
         name=name,
-        listen=_texts(table, "listen", (commands_of(name).listen,)),
+        listen=_texts(table, "listen", (find_family(name).listen,)),
         bootstrap=_texts(table, "bootstrap"),
         key_file=None if key_file is None else folder / key_file,
         topics=_texts(table, "topics"),
@@ -126,7 +122,7 @@ def _settings(network: str, table: Mapping[str, Any], folder: Path) -> dict[str,
 
 
 def _network_name(name: Any) -> str:
-    known = [network.value for network in NetworkName]
+    known = network_names()
     if name not in known:
         raise UsageError(f"name: must be one of {', '.join(known)}, not {name!r}")
     return str(name)

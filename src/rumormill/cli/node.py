@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-import rumormill
 from rumormill.cli.config import NodePlan
 from rumormill.cli.options import NetworkPlan
 from rumormill.cli.output import warn
-from rumormill.cli.render import Status, TopicStatus
 from rumormill.cli.sentences import UsageError
 from rumormill.cli.session import Session, run_session
+from rumormill.cli.status import Member, show_status
 from rumormill.node.settings import HttpSettings, read_http_settings, require_http
 
 
@@ -62,35 +60,6 @@ async def start_http(
     return await stack.enter_async_context(serve(parts, plan.http))
 
 
-class Member:
-    """One network of the node, and how many messages came on each of its topics."""
-
-    def __init__(self, plan: NetworkPlan, network: rumormill.Network) -> None:
-        self.plan = plan
-        self.network = network
-        self._messages: Counter[str] = Counter()
-
-    async def relay(self, topic: str, messages: rumormill.Subscription) -> None:
-        """Take part in a topic: being subscribed is what makes the network pass it on."""
-        async for _ in messages:
-            self._messages[topic] += 1
-
-    def status(self) -> Status:
-        """How things stand."""
-        network = self.network
-        topics = {
-            topic: TopicStatus(
-                subscribers=len(network.subscribers(topic)),
-                mesh=len(network.mesh(topic)),
-                messages=self._messages[topic],
-            )
-            for topic in self.plan.topics
-        }
-        return Status(
-            self.plan.name, network.id, len(network.peers), topics, dict(network.counters)
-        )
-
-
 async def start_member(
     session: Session, stack: contextlib.AsyncExitStack, plan: NetworkPlan
 ) -> Member:
@@ -104,14 +73,6 @@ async def start_member(
         task = asyncio.create_task(member.relay(topic, messages))
         stack.callback(task.cancel)
     return member
-
-
-async def show_status(session: Session, members: Sequence[Member], interval: float) -> None:
-    """Print a line for each network, again and again."""
-    while True:
-        for member in members:
-            await session.show(session.renderer.status(member.status()))
-        await asyncio.sleep(interval)
 
 
 def say_where(member: Member) -> None:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from rumormill.cli.families import BEP50, LIBP2P, commands_of
 from rumormill.cli.sentences import UsageError
 from rumormill.core.errors import LocalProtocolError
-
-LOOPBACK = LIBP2P.listen
-"""Where a libp2p node listens that was not told."""
+from rumormill.live.families import default_network, families, family_of, find_family, network_names
+from rumormill.live.family import Family
 
 NOT_SETTINGS = {
     "network": "--network",
@@ -25,14 +22,6 @@ NOT_SETTINGS = {
     "topics": "--topic",
     "spool": "--spool",
 }
-
-
-class NetworkName(StrEnum):
-    """The networks that there are."""
-
-    gossipsub = "gossipsub"
-    floodsub = "floodsub"
-    bep50 = "bep50"
 
 
 @dataclass(frozen=True)
@@ -53,9 +42,7 @@ class NetworkPlan:
         """The plan with its topics in their one true form, if they and its addresses can be such;
         errors name the keys given.
         """
-        from rumormill.live.families import family_of
-
-        family_of(self.name).load()  # what is missing is told now
+        family_of(self.name)  # what is missing is told now
         check_addresses(listen, self.listen, self.name)
         check_addresses(peers, (*self.peers, *self.bootstrap), self.name)
         topics = tuple(usable_topic(topic, self.name) for topic in self.topics)
@@ -63,7 +50,7 @@ class NetworkPlan:
 
 
 def plan_network(
-    network: NetworkName,
+    network: str,
     *,
     topics: Iterable[str],
     listen: Iterable[str] | None,
@@ -78,7 +65,7 @@ def plan_network(
             raise UsageError("give --key-file or --set key_file=..., not both")
         key_file = Path(rest.pop("key_file"))
     return NetworkPlan(
-        name=network.value,
+        name=network,
         listen=tuple(listen or ()),
         peers=tuple(peers or ()),
         key_file=key_file,
@@ -87,17 +74,17 @@ def plan_network(
     ).checked()
 
 
-def usable_topic(topic: str, network: str = "gossipsub") -> str:
+def usable_topic(topic: str, network: str) -> str:
     """``topic`` in its one true form, or :class:`UsageError` if nothing can be called that."""
     try:
-        return commands_of(network).topic(topic)
+        return find_family(network).topic(topic)
     except LocalProtocolError as error:
         raise UsageError(str(error)) from error
 
 
-def check_addresses(option: str, addresses: Iterable[str], network: str = "gossipsub") -> None:
+def check_addresses(option: str, addresses: Iterable[str], network: str) -> None:
     """Raise :class:`UsageError` for the first address that is none."""
-    check = commands_of(network).check_address
+    check = find_family(network).check_address
     for address in addresses:
         try:
             check(address)
@@ -125,20 +112,55 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:
     return settings
 
 
+# ---- help that is made of what is installed
+
+
+def _first_and_others(words: Callable[[Family], str]) -> str:
+    """What the first family says, and behind it in brackets what the others say."""
+    said = {family.name: word for family in families() if (word := words(family))}
+    first, *others = said
+    brackets = f" ({'; '.join(f'{name}: {said[name]}' for name in others)})" if others else ""
+    return said[first] + brackets
+
+
+def _in_brackets(words: Callable[[Family], str]) -> str:
+    said = [f"{family.name}: {word}" for family in families() if (word := words(family))]
+    return f" ({'; '.join(said)})" if said else ""
+
+
+def _known_network(name: str) -> str:
+    find_family(name)
+    return name
+
+
+def _replacing_networks() -> str:
+    return ", ".join(name for name in network_names() if find_family(name).replaces)
+
+
+DEFAULT_NETWORK = default_network()
+
 Topic = Annotated[
     str,
     typer.Argument(
-        metavar="TOPIC", help="Name of the topic; in bep50, PUBLIC_KEY or PUBLIC_KEY:SALT."
+        metavar="TOPIC",
+        help="Name of the topic" + _in_brackets(lambda family: family.topic_help) + ".",
     ),
 ]
-Network = Annotated[NetworkName, typer.Option("--network", help="Which network to speak.")]
+NETWORK_OPTION = typer.Option(
+    "--network",
+    metavar=f"[{'|'.join(network_names())}]",
+    help="Which network to speak.",
+    parser=_known_network,
+)
+Network = Annotated[str, NETWORK_OPTION]
 Listen = Annotated[
     list[str] | None,
     typer.Option(
         "--listen",
         metavar="ADDR",
-        help=f"Listen here, as in /ip4/0.0.0.0/tcp/4001 (bep50: 0.0.0.0:6881); can be given again. "
-        f"Without it: {LOOPBACK} (bep50: {BEP50.listen}), any free port on this machine.",
+        help="Listen here, as in "
+        + _first_and_others(lambda family: family.listen_example)
+        + "; can be given again. Without it: any free port on this machine.",
     ),
 ]
 Peer = Annotated[
@@ -146,8 +168,9 @@ Peer = Annotated[
     typer.Option(
         "--peer",
         metavar="ADDR",
-        help="Connect to this node, as in /ip4/192.0.2.7/tcp/4001/p2p/12D3Koo... "
-        "(bep50: 192.0.2.7:6881); can be given again.",
+        help="Connect to this node, as in "
+        + _first_and_others(lambda family: family.peer_example)
+        + "; can be given again.",
     ),
 ]
 KeyFile = Annotated[
@@ -155,8 +178,17 @@ KeyFile = Annotated[
     typer.Option(
         "--key-file",
         metavar="FILE",
-        help="The node's identity, as 'rumormill keygen' makes it. Without it: a new one. "
-        "In bep50: the key of the topic, for who publishes.",
+        help="The node's identity, as 'rumormill keygen' makes it. Without it: a new one."
+        + _in_brackets(lambda family: family.key_help),
+    ),
+]
+ReplacedNumber = Annotated[
+    int | None,
+    typer.Option(
+        "--cas",
+        min=0,
+        metavar="SEQ",
+        help=f"Publish only if the newest value has this seq ({_replacing_networks()}).",
     ),
 ]
 Setting = Annotated[

@@ -10,12 +10,15 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import rumormill
 from rumormill.cli.options import NetworkPlan
 from rumormill.cli.output import warn
-from rumormill.cli.render import plural
 from rumormill.cli.sentences import EXIT_FAILED, EXIT_INTERRUPTED
 from rumormill.cli.session import Session, run_session
+from rumormill.cli.spool import SpoolPlan
 from rumormill.core.errors import MessageTooLargeError, NotReadyError
+from rumormill.core.trace import PUBLISHED, TraceEvent
+from rumormill.core.words import plural
 
 LINES_AHEAD = 100
 """Lines of stdin that are read before they are published."""
@@ -44,6 +47,7 @@ def run_pub(
     as_json: bool,
     trace: Path | None,
     cas: int | None = None,
+    spool: SpoolPlan | None = None,
 ) -> int:
     """Publish everything; 0 only if each message is on its way to somebody."""
     if file is not None:
@@ -53,7 +57,7 @@ def run_pub(
     async def work(session: Session) -> None:
         await publish_all(session, plan, data, file, ready, tally, cas)
 
-    finished = run_session(work, as_json=as_json, trace=trace)
+    finished = run_session(work, as_json=as_json, trace=trace, spool=spool)
     if not finished:
         warn(f"interrupted after {plural(tally.published, 'message')}.")
         return EXIT_INTERRUPTED
@@ -64,6 +68,18 @@ def run_pub(
         warn(f"{tally.left_behind} copies of messages never left: their peers were gone too early.")
         return EXIT_FAILED
     return 0
+
+
+class PublishClock:
+    """When the last message was published, as the trace has it: waiting for others is not in it."""
+
+    def __init__(self, network: rumormill.Network) -> None:
+        self.at = 0.0
+        network.on_trace(self._see)
+
+    def _see(self, event: TraceEvent) -> None:
+        if event.event == PUBLISHED:
+            self.at = event.time
 
 
 async def publish_all(
@@ -82,6 +98,7 @@ async def publish_all(
     (topic,) = plan.topics
     async with session.open(plan) as network:
         await session.show_ready(network, plan.name)
+        clock = PublishClock(network)
         largest = network.capabilities.largest_message
         async for message in messages_from(data, file, largest):
             swap = {} if cas is None else {"cas": cas}
@@ -98,7 +115,7 @@ async def publish_all(
                 cas = receipt.fields["seq"]  # the next message replaces this one
             tally.published += 1
             tally.to_nobody += not (receipt or receipt.fields.get("stored"))
-            await session.show(session.renderer.published(receipt))
+            await session.show(session.renderer.published(receipt, clock.at))
     tally.left_behind = network.counters.get("dropped.peer_left", 0)
 
 

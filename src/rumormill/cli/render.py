@@ -7,14 +7,16 @@ import io
 import json
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from rich.console import Console
 from rich.text import Text
 
-from rumormill.cli.sentences import printable
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
+from rumormill.core.topic import Capabilities
+from rumormill.core.words import plural, printable, short
 
 LONGEST_SHOWN = 2000
 """Characters of a message that a person gets to see; ``--json`` has all."""
@@ -42,7 +44,12 @@ class Renderer(Protocol):
     """Turns what happened into a line; an empty one is not printed."""
 
     def ready(
-        self, network: str, id: str, addresses: Sequence[str], http: str | None = None
+        self,
+        network: str,
+        id: str,
+        addresses: Sequence[str],
+        capabilities: Capabilities,
+        http: str | None = None,
     ) -> str:
         """The node is up."""
         ...
@@ -51,8 +58,8 @@ class Renderer(Protocol):
         """A message arrived."""
         ...
 
-    def published(self, receipt: Receipt) -> str:
-        """A message left."""
+    def published(self, receipt: Receipt, at: float) -> str:
+        """A message left, ``at`` seconds since the epoch."""
         ...
 
     def status(self, status: Status) -> str:
@@ -64,19 +71,29 @@ class JsonRenderer:
     """One JSON object a line."""
 
     def ready(
-        self, network: str, id: str, addresses: Sequence[str], http: str | None = None
+        self,
+        network: str,
+        id: str,
+        addresses: Sequence[str],
+        capabilities: Capabilities,
+        http: str | None = None,
     ) -> str:
-        """The first line of every command that opens a network."""
-        fields = {"addresses": list(addresses), "id": id, "network": network}
+        """The first line of every command that opens a network, with what the network promises."""
+        fields = {
+            "addresses": list(addresses),
+            "id": id,
+            "network": network,
+            "capabilities": capabilities._asdict(),
+        }
         return json_line("ready", fields if http is None else {**fields, "http": http})
 
     def message(self, message: Message) -> str:
         """``topic``, ``data`` or ``data_base64``, ``sender``, ``id``, ``received_at``, ..."""
         return json_line("message", message.to_json())
 
-    def published(self, receipt: Receipt) -> str:
-        """``id``, ``topic``, and the peers ``reached``, ``queued`` and ``dropped``."""
-        return json_line("published", receipt.to_json())
+    def published(self, receipt: Receipt, at: float) -> str:
+        """``id``, ``topic``, ``published_at``, the peers ``reached``, ``queued``, ``dropped``."""
+        return json_line("published", {**receipt.to_json(), "published_at": at})
 
     def status(self, status: Status) -> str:
         """Numbers per topic, and every counter of the node."""
@@ -94,7 +111,12 @@ class HumanRenderer:
         )
 
     def ready(
-        self, network: str, id: str, addresses: Sequence[str], http: str | None = None
+        self,
+        network: str,
+        id: str,
+        addresses: Sequence[str],
+        capabilities: Capabilities,
+        http: str | None = None,
     ) -> str:
         """Nothing: stdout is for messages, the commands say this on stderr."""
         return ""
@@ -108,7 +130,7 @@ class HumanRenderer:
             (shown(message.data), ""),
         )
 
-    def published(self, receipt: Receipt) -> str:
+    def published(self, receipt: Receipt, at: float) -> str:
         """Whom it went to, and whom not."""
         text = f"sent to {plural(len(receipt.peers), 'peer')}" if receipt else "sent to nobody"
         losses = [f"{self._name(peer)}: {reason}" for peer, reason in receipt.dropped.items()]
@@ -158,9 +180,14 @@ def json_line(event: str, fields: Mapping[str, Any]) -> str:
     >>> json_line("message", {"data": "Zürich \\x9b"})
     '{"event":"message","data":"Z\\\\u00fcrich \\\\u009b"}'
     """
-    row = {"event": event, **fields}
-    line = json.dumps(row, separators=(",", ":"), ensure_ascii=False)
-    return line if line.isprintable() else json.dumps(row, separators=(",", ":"))
+    return json_text({"event": event, **fields})
+
+
+def json_text(value: Mapping[str, Any], allow_nan: bool = True) -> str:
+    """The same of any object; ``allow_nan``: whether NaN, which is no JSON, may be in it."""
+    write = partial(json.dumps, value, separators=(",", ":"), allow_nan=allow_nan)
+    line = write(ensure_ascii=False)
+    return line if line.isprintable() else write()
 
 
 def shown(data: bytes) -> str:
@@ -177,22 +204,4 @@ def shown(data: bytes) -> str:
         return f"{plural(len(data), 'byte')}: {text}{'' if whole else '...'}"
     if len(text) <= LONGEST_SHOWN and len(head) == len(data):
         return printable(text)
-    return f"{printable(text[:LONGEST_SHOWN])}... ({len(data)} bytes)"
-
-
-def short(peer: str) -> str:
-    """A peer id that fits on a line: the ends differ, the beginnings do not.
-
-    >>> short("12D3KooWD3eckifWpRn9wQpMG9R9hX3sD158z7EqHWmweQAJU5SA")
-    '12D3..QAJU5SA'
-    """
-    return peer if len(peer) <= 16 else f"{peer[:4]}..{peer[-7:]}"
-
-
-def plural(count: int, noun: str) -> str:
-    """A number and its noun.
-
-    >>> plural(1, "peer"), plural(2, "peer")
-    ('1 peer', '2 peers')
-    """
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"{printable(text[:LONGEST_SHOWN])}... ({plural(len(data), 'byte')})"

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import io
-import json
-import os
-import secrets
 import sys
 import time
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.status import Status
 
+from rumormill.cli.render import json_text
 from rumormill.cli.sentences import UsageError, one_line
-from rumormill.core.errors import ConfigError
+from rumormill.system.files import replace_file
+from rumormill.system.packages import require
 
 SOON = 0.5
 """Seconds of reading that nobody needs to be told about."""
@@ -26,15 +23,14 @@ def run_report(tables: Path, as_json: bool, page: Path | None, compare: Path | N
     """Read the gold tables of one run or of two, and show them."""
     if as_json and page is not None:
         raise UsageError("--json and --html exclude each other")
-    if find_spec("pyarrow") is None:
-        raise ConfigError("pyarrow", "not installed; pip install 'rumormill[spark]' brings it")
+    require(("pyarrow",), "rumormill[spark]", "the report", key="tables")
     from rumormill.pipeline.report import print_report, read_report, report_html, report_json
 
     with ReadingLine() as line:
         report = read_report(tables, line)
         other = None if compare is None else read_report(compare, line)
     if as_json:
-        print(as_line(report_json(report, other)))
+        print(json_text(report_json(report, other), allow_nan=False))
     elif page is not None:
         write_page(page, report_html(report, other))
         print(f"{one_line(str(page))} is written; any browser shows it.")
@@ -73,17 +69,5 @@ class ReadingLine:
 
 
 def write_page(file: Path, text: str) -> None:
-    """The page beside its place first: there is a whole one or none."""
-    draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        os.replace(draft, file)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise OSError(error.errno, error.strerror, str(file)) from error
-
-
-def as_line(value: dict[str, Any]) -> str:
-    """One line of JSON; text stays readable unless it holds what a terminal would obey."""
-    line = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    return line if line.isprintable() else json.dumps(value, allow_nan=False)
+    """There is a whole page or none."""
+    replace_file(file, text.encode(), durable=False)

@@ -7,6 +7,7 @@ import os
 import typer
 
 from rumormill.core.errors import ConfigError, RumormillError
+from rumormill.core.words import printable
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -61,18 +62,6 @@ def one_line(text: str) -> str:
     'two lines and \\\\x1b[31mred'
     """
     return printable(" ".join(text.split()))
-
-
-def printable(text: str) -> str:
-    """``text`` with escapes in place of control characters: strangers write what we print.
-
-    >>> printable("a\\tb\\x9b2J")
-    'a\\\\tb\\\\x9b2J'
-    """
-    if text.isprintable():
-        return text
-    escaped = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return "".join(escaped)
 
 
 def full_stop(text: str) -> str:

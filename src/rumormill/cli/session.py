@@ -52,7 +52,9 @@ class Session:
         self, network: rumormill.Network, name: str, http: str | None = None
     ) -> None:
         """Say that the node is up, and where it answers over HTTP."""
-        await self.show(self.renderer.ready(name, network.id, network.addresses, http))
+        await self.show(
+            self.renderer.ready(name, network.id, network.addresses, network.capabilities, http)
+        )
 
     @contextlib.asynccontextmanager
     async def open(self, plan: NetworkPlan) -> AsyncIterator[rumormill.Network]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import shlex
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import rumormill
-from rumormill.cli.families import commands_of
-from rumormill.cli.options import NetworkPlan
+from rumormill.cli.options import DEFAULT_NETWORK, NetworkPlan
 from rumormill.cli.output import warn
 from rumormill.cli.session import Session, run_session
 from rumormill.cli.spool import SpoolPlan
+from rumormill.cli.status import Member, show_status
+from rumormill.live.families import find_family
 
 
 def run_sub(
@@ -20,18 +24,25 @@ def run_sub(
     as_json: bool,
     trace: Path | None,
     spool: SpoolPlan | None = None,
+    status: float | None = None,
 ) -> int:
-    """Print messages until there were ``count``, or a signal comes."""
+    """Print messages until there were ``count``, or a signal comes; how the node stands, every
+    ``status`` seconds.
+    """
 
     async def work(session: Session) -> None:
-        await print_messages(session, plan, count, explain=not as_json)
+        await print_messages(session, plan, count, explain=not as_json, status=status)
 
     run_session(work, as_json=as_json, trace=trace, spool=spool)
     return 0
 
 
 async def print_messages(
-    session: Session, plan: NetworkPlan, count: int | None, explain: bool
+    session: Session,
+    plan: NetworkPlan,
+    count: int | None,
+    explain: bool,
+    status: float | None = None,
 ) -> None:
     """Open the network, subscribe, and print what comes."""
     (topic,) = plan.topics
@@ -39,13 +50,35 @@ async def print_messages(
         await session.show_ready(network, plan.name)
         if explain:
             say_how_to_publish(network, plan)
-        left = count
-        async for message in messages:
-            await session.show(session.renderer.message(message))
-            if left is not None:
-                left -= 1
-                if not left:
-                    break
+        member = Member(plan, network)
+        async with show_status_meanwhile(session, member, status):
+            left = count
+            async for message in messages:
+                member.messages[topic] += 1
+                await session.show(session.renderer.message(message))
+                if left is not None:
+                    left -= 1
+                    if not left:
+                        break
+
+
+@contextlib.asynccontextmanager
+async def show_status_meanwhile(
+    session: Session, member: Member, interval: float | None
+) -> AsyncIterator[None]:
+    """Print a status line every ``interval`` seconds, if any, the first one after the first."""
+    if interval is None:
+        yield
+        return
+
+    async def tell() -> None:
+        await asyncio.sleep(interval)
+        await show_status(session, [member], interval)
+
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(tell())
+        yield
+        task.cancel()
 
 
 def say_how_to_publish(network: rumormill.Network, plan: NetworkPlan) -> None:
@@ -53,8 +86,8 @@ def say_how_to_publish(network: rumormill.Network, plan: NetworkPlan) -> None:
     topic = shlex.quote(plan.topics[0])
     warn(f"waiting for messages on {topic} as {network.id}; Ctrl-C ends.")
     if network.addresses and sys.stderr.isatty():
-        kind = "" if plan.name == "gossipsub" else f" --network {plan.name}"
-        kind += commands_of(plan.name).to_publish
+        kind = "" if plan.name == DEFAULT_NETWORK else f" --network {plan.name}"
+        kind += find_family(plan.name).publisher_options
         print(
             f"From another terminal:\n"
             f"  rumormill pub {topic}{kind} --peer {network.addresses[0]} --data hello",

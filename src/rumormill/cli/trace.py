@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rumormill.cli.options import Json
+from rumormill.cli.options import DEFAULT_NETWORK, Json
 from rumormill.cli.sentences import one_line
+from rumormill.core.words import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +52,7 @@ def import_(
     network: Annotated[
         str,
         typer.Option("--network", metavar="NAME", help="The network that they are said to be of."),
-    ] = "gossipsub",
+    ] = DEFAULT_NETWORK,
     each: Annotated[
         bool, typer.Option("--each", help="A spool for each file, in a folder below DIR.")
     ] = False,
@@ -104,10 +105,9 @@ def show(result: SpoolImport) -> None:
     if result.late_rows:
         warn(f"{result.spool}: {result.late_rows} trace events stand behind later ones")
     events = sum(findings.events for findings in result.files)
-    files = "file" if len(result.files) == 1 else "files"
     print(
-        f"{events} events of {len(result.files)} {files} became {result.rows} trace events"
-        f" in {result.spool}"
+        f"{plural(events, 'event')} of {plural(len(result.files), 'file')} became "
+        f"{plural(result.rows, 'trace event')} in {result.spool}"
     )
     for words, counts in left_out(result).items():
         print(f"{words}: " + ", ".join(f"{name} {count}" for name, count in counts.items()))

@@ -14,30 +14,38 @@ Inputs and effects are named tuples: immutable, cheap to make, easy to read in a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.trace import TraceEvent
 
 Peer: TypeAlias = str
-"""A peer's identity as text, in the family's own notation (libp2p: a base58 peer id)."""
+"""A peer's identity as text, in the family's own notation."""
 
 Input: TypeAlias = Any
-"""A packet, a peer event or a command of the user; each machine lists the ones it takes."""
+"""To be removed: a machine names the inputs that it takes in a union of its own."""
 
 Effect: TypeAlias = Any
-"""What a machine wants done; each machine lists the ones it returns."""
+"""To be removed: a machine names the effects that it returns in a union of its own."""
+
+InputT = TypeVar("InputT", contravariant=True)
+EffectT = TypeVar("EffectT", covariant=True)
 
 
-class Machine(Protocol):
-    """What every protocol machine looks like from outside."""
+class Machine(Protocol[InputT, EffectT]):
+    """What every protocol machine looks like from outside.
 
-    def handle(self, input: Input, now: float) -> list[Effect]:
+    ``InputT`` is the union of the inputs that it takes (a packet, a peer event, a command of the
+    user), ``EffectT`` the union of what it may want done. Whoever feeds less than a machine takes,
+    or carries out more than it returns, fits it as well.
+    """
+
+    def handle(self, input: InputT, now: float) -> Sequence[EffectT]:
         """Take one input; return what follows from it."""
         ...
 
-    def wake(self, now: float) -> list[Effect]:
+    def wake(self, now: float) -> Sequence[EffectT]:
         """A timer may be due; return what follows. Harmless when called early."""
         ...
 
@@ -198,8 +206,17 @@ class Shutdown(NamedTuple):
     """Leave: say goodbye on every connection and close it."""
 
 
+NetworkInput: TypeAlias = Subscribe | Unsubscribe | Checked | CheckedMany
+"""What every network tells its machine, whatever the family."""
+
+MessageInput: TypeAlias = NetworkInput | Publish | Hold | Shutdown
+"""What a network of messages tells its machine: one that has a queue for each peer, and that can
+be held back."""
+
+
 __all__ = [
     "Check", "Checked", "CheckedMany", "Connect", "Deliver", "Drop", "Effect", "Hold", "Input",
-    "Machine", "Peer", "PeerJoined", "PeerLeft", "Publish", "Published", "Received", "RoomAgain",
-    "Send", "Shutdown", "Subscribe", "TraceEvent", "Unsubscribe", "Verdict", "Writable",
+    "Machine", "MessageInput", "NetworkInput", "Peer", "PeerJoined", "PeerLeft", "Publish",
+    "Published", "Received", "RoomAgain", "Send", "Shutdown", "Subscribe", "TraceEvent",
+    "Unsubscribe", "Verdict", "Writable",
 ]  # fmt: skip

@@ -13,15 +13,16 @@ takes its time.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from rumormill.core.machine import Check, Checked, Peer, Verdict
 from rumormill.core.message import Message
-from rumormill.live.validation import ACCEPTED, Opinion, Validators, gravest
+from rumormill.live.validation import ACCEPTED, FAILED, Opinion, Validators, gravest
 
 GROUP_FROM = 16
 """Checks in one turn from which on it pays to share them with a thread."""
@@ -35,6 +36,13 @@ LARGEST_BATCH = 256
 MOST_HELPERS = 3
 
 FORGED = Opinion(Verdict.FORGED, "bad_signature")
+CHECK_FAILED = Opinion(Verdict.FORGED, "check_failed")
+"""The check itself raised: nobody knows whose message it is, so it must not count as seen."""
+
+Outcome: TypeAlias = bool | BaseException
+"""Whether a message is by its author, or what was raised when that was looked at."""
+
+log = logging.getLogger("rumormill")
 
 
 class Subject(NamedTuple):
@@ -68,6 +76,7 @@ class Checker:
         self._scheduled = False
         self._flushing = False
         self._closed = False
+        self._warned = False
 
     @property
     def pending(self) -> int:
@@ -88,18 +97,18 @@ class Checker:
             return
         if len(queue) == 1:
             check = queue.popleft()
-            answer = self._answer(check, self._subject.genuine(check.subject))
+            answer = self._answer(check, _outcome(check, self._subject.genuine))
             if answer is not None:
                 self._answer_all([answer])
             return
         size = min(len(queue), LARGEST_BATCH)
         checks = [queue.popleft() for _ in range(size)]
-        self._batch = batch = _Batch(checks, self._subject.genuine)
         if size >= GROUP_FROM and self._helpers:
-            self._share(batch)
+            self._batch = _Batch(checks, self._subject.genuine)
+            self._share(self._batch)
         else:
-            batch.work()
-            self._finish()
+            genuine = self._subject.genuine
+            self._answer_all_of(checks, [_outcome(check, genuine) for check in checks])
 
     def _share(self, batch: _Batch) -> None:
         """Do the batch with the helpers, and come back when the last of them is done."""
@@ -129,41 +138,43 @@ class Checker:
                 self._finish()
 
     def _finish(self) -> None:
-        """The signatures of the batch are looked at: on to the validators and the answers."""
+        """The signatures of the batch are looked at."""
         batch, self._batch = self._batch, None
-        if batch is None or self._closed:
-            return
+        if batch is not None and not self._closed:
+            self._answer_all_of(batch.checks, batch.outcomes)
+
+    def _answer_all_of(self, checks: list[Check], outcomes: list[Outcome]) -> None:
+        """On to the validators and the answers; what came meanwhile has its turn after that."""
         if self._queue and not self._scheduled:
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._turn)
-        answers = [
-            answer
-            for check, genuine in zip(batch.checks, batch.genuine, strict=True)
-            if (answer := self._answer(check, genuine)) is not None
-        ]
-        self._answer_all(answers)
+        answers, judged = [], bool(self._validators)
+        for check, outcome in zip(checks, outcomes, strict=True):
+            if outcome is True and not judged:
+                answers.append(Checked(check.token, Verdict.ACCEPT))
+            elif (answer := self._answer(check, outcome)) is not None:
+                answers.append(answer)
+        if answers:
+            self._answer_all(answers)
 
     # ---- validators
 
-    def _answer(self, check: Check, genuine: bool) -> Checked | None:
+    def _answer(self, check: Check, outcome: Outcome) -> Checked | None:
         """What to tell the machine; None if a validator needs time."""
-        if not genuine:
+        if not outcome:
             return Checked(check.token, *FORGED)
+        if outcome is not True and isinstance(outcome, BaseException):
+            self._failed(outcome)
+            return Checked(check.token, *CHECK_FAILED)
         if not self._validators:
             return Checked(check.token, Verdict.ACCEPT)
-        opinions: list[Opinion] = []
-        tasks: list[asyncio.Task[Opinion]] = []
-        for message in self._subject.messages(check.subject, check.peer):
-            opinion = self._validators.judge(message)
-            if isinstance(opinion, Opinion):
-                opinions.append(opinion)
-            else:
-                tasks.append(opinion)
+        try:
+            opinions, tasks = self._opinions(check)
+        except (Exception, asyncio.CancelledError) as error:
+            self._failed(error)
+            return Checked(check.token, *FAILED)
         if not tasks:
             return Checked(check.token, *(gravest(opinions) if opinions else ACCEPTED))
-        if len(tasks) == 1 and not opinions:
-            tasks[0].add_done_callback(lambda task: self._later(check.token, [task], []))
-            return None
         remaining = len(tasks)
 
         def one_done(_: asyncio.Task[Opinion]) -> None:
@@ -176,14 +187,37 @@ class Checker:
             task.add_done_callback(one_done)
         return None
 
+    def _opinions(self, check: Check) -> tuple[list[Opinion], list[asyncio.Task[Opinion]]]:
+        """What the validators of a message say at once, and who needs time."""
+        opinions: list[Opinion] = []
+        tasks: list[asyncio.Task[Opinion]] = []
+        for message in self._subject.messages(check.subject, check.peer):
+            opinion = self._validators.judge(message)
+            if isinstance(opinion, Opinion):
+                opinions.append(opinion)
+            else:
+                tasks.append(opinion)
+        return opinions, tasks
+
+    def _failed(self, error: BaseException) -> None:
+        """A check that raised: said once, then only counted by its answer."""
+        if not self._warned:
+            self._warned = True
+            log.warning(
+                "a message could not be checked and is not passed on; "
+                "further failures are only counted",
+                exc_info=error,
+            )
+
     def _later(
         self, token: int, tasks: list[asyncio.Task[Opinion]], opinions: list[Opinion]
     ) -> None:
         """An answer that took time; all of one turn are fed together."""
-        if self._closed or any(task.cancelled() for task in tasks):
+        outcomes = [self._validators.outcome(task) for task in tasks]
+        found = [outcome for outcome in outcomes if outcome is not None]
+        if self._closed or len(found) < len(tasks):
             return
-        opinions = opinions + [task.result() for task in tasks]
-        self._answers.append(Checked(token, *gravest(opinions)))
+        self._answers.append(Checked(token, *gravest(opinions + found)))
         if not self._flushing:
             self._flushing = True
             asyncio.get_running_loop().call_soon(self._flush)
@@ -207,11 +241,11 @@ class Checker:
 class _Batch:
     """Checks that several threads do together, each taking the next few that nobody took."""
 
-    __slots__ = ("_genuine", "_shares", "checks", "genuine", "running")
+    __slots__ = ("_genuine", "_shares", "checks", "outcomes", "running")
 
     def __init__(self, checks: list[Check], genuine: Callable[[Any], bool]) -> None:
         self.checks = checks
-        self.genuine = [False] * len(checks)
+        self.outcomes: list[Outcome] = [False] * len(checks)
         self.running = 0
         self._genuine = genuine
         self._shares = deque(range(0, len(checks), SHARE))
@@ -222,11 +256,19 @@ class _Batch:
 
     def work(self) -> None:
         """Do shares until none is left."""
-        shares, checks, results, genuine = self._shares, self.checks, self.genuine, self._genuine
+        shares, checks, genuine = self._shares, self.checks, self._genuine
         while True:
             try:
                 start = shares.popleft()
             except IndexError:
                 return
-            for index in range(start, min(start + SHARE, len(checks))):
-                results[index] = genuine(checks[index].subject)
+            share = slice(start, start + SHARE)
+            self.outcomes[share] = [_outcome(check, genuine) for check in checks[share]]
+
+
+def _outcome(check: Check, genuine: Callable[[Any], bool]) -> Outcome:
+    """Whether a message is by its author, or why nobody can say."""
+    try:
+        return genuine(check.subject)
+    except (Exception, asyncio.CancelledError) as error:
+        return error

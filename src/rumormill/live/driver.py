@@ -6,9 +6,11 @@ effects are being carried out (a check answered at once, a socket that became fu
 queue until the effects of the first input are done, so a machine sees them in order.
 
     driver = Driver(machine)
-    driver.on({Deliver: on_deliver, **tcp.handlers})
+    driver.on(Deliver, on_deliver)
+    tcp.attach(driver)
     driver.start()
     driver.feed(Subscribe("weather"))
+    receipt = driver.ask(Publish(("weather",), b"rain at noon"), Published).receipt
 """
 
 from __future__ import annotations
@@ -17,15 +19,19 @@ import asyncio
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from rumormill.core.machine import Effect, Input, Machine
+from rumormill.core.errors import ClosedError, LocalProtocolError
+from rumormill.core.machine import InputT, Machine
 from rumormill.core.trace import TraceEvent
 
-Handler = Callable[[Any], None]
 TraceListener = Callable[[TraceEvent], object]
+
+Kind = TypeVar("Kind")
+"""One type of effect: the same for a handler and what it is registered for."""
 
 SHORTEST_TIMER = 0.001
 """Seconds. Event loops count in milliseconds; a shorter timer would fire early, again and again."""
@@ -36,15 +42,17 @@ SOON = float("-inf")
 log = logging.getLogger("rumormill")
 
 
-class Driver:
+class Driver(Generic[InputT]):
     """Runs one machine on the current event loop."""
 
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
-        self._handlers: dict[type, Handler] = {TraceEvent: self.trace}
+    def __init__(self, machine: Machine[InputT, object]) -> None:
+        self._handle, self._wake, self._next_wake = machine.handle, machine.wake, machine.next_wake
+        self._handlers: dict[type, Callable[[Any], object]] = {TraceEvent: self.trace}
         # The wall clock is asked once; from then on the machine's time cannot jump.
-        self._offset = time.time() - time.monotonic()
-        self._inbox: deque[Input] = deque()
+        self._offset = time.time() - monotonic()
+        self._inbox: deque[InputT] = deque()
+        self._late: list[object] = []
+        """Effects of what was asked while others were being carried out: they come after those."""
         self._busy = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.Handle | None = None
@@ -54,13 +62,13 @@ class Driver:
         self.counters: Mapping[str, int] = MappingProxyType(self._counters)
         """How often each event happened: ``event``, and ``event.reason`` where it has one."""
 
-    def on(self, handlers: Mapping[type, Handler]) -> None:
-        """Say who carries out which type of effect."""
-        self._handlers.update(handlers)
+    def on(self, kind: type[Kind], handler: Callable[[Kind], object]) -> None:
+        """Let ``handler`` carry out the effects of one type; a second one takes its place."""
+        self._handlers[kind] = handler
 
     def now(self) -> float:
         """The machine's time: seconds since the epoch, without jumps."""
-        return time.monotonic() + self._offset
+        return monotonic() + self._offset
 
     def start(self) -> None:
         """Begin to keep the machine's timer; call it on the loop that will run the machine."""
@@ -77,7 +85,7 @@ class Driver:
 
     # ---- inputs
 
-    def feed(self, input: Input, then_wake: bool = False) -> None:
+    def feed(self, input: InputT, then_wake: bool = False) -> None:
         """Give the machine one input and carry out what follows.
 
         ``then_wake``: and let it do at once what it put off to the end of the turn, which saves a
@@ -90,13 +98,57 @@ class Driver:
             return
         self._busy = True
         try:
-            now = time.monotonic() + self._offset
-            self._carry_out(self._machine.handle(input, now))
-            if then_wake and (due := self._machine.next_wake()) is not None and due <= now:
-                self._carry_out(self._machine.wake(now))
+            handlers = self._handlers
+            now = monotonic() + self._offset
+            # As _carry_out, spelled out: this runs for every packet.
+            for effect in self._handle(input, now):
+                try:
+                    handlers[type(effect)](effect)
+                except (Exception, asyncio.CancelledError):
+                    self._left_undone(effect)
+            if self._inbox or self._late:
+                self._carry_out(())
+            if then_wake and (due := self._next_wake()) is not None and due <= now:
+                self._carry_out(self._wake(now))
         finally:
             self._busy = False
-            self._arm()
+            if self._timer_at != SOON:
+                self._arm()
+
+    def ask(self, input: InputT, answer: type[Kind]) -> Kind:
+        """Give the machine one input; return the effect of type ``answer`` that it brings.
+
+        That effect is the caller's, and no handler sees it; the others are carried out. From within
+        an event too: then they are carried out after those at hand.
+        """
+        if self._loop is None:
+            raise ClosedError("the machine has stopped")
+        if self._busy:
+            self._catch_up()
+            found, effects = _parted(self._handle(input, monotonic() + self._offset), answer)
+            self._late += effects
+        else:
+            self._busy = True
+            try:
+                found, effects = _parted(self._handle(input, monotonic() + self._offset), answer)
+                self._carry_out(effects)
+            finally:
+                self._busy = False
+                self._arm()
+        if found is None:
+            name = type(input).__name__
+            raise LocalProtocolError(f"a {name} was not answered with an {answer.__name__}")
+        return found
+
+    def _catch_up(self) -> None:
+        """Show the machine what was fed since; what follows of it is carried out later."""
+        while self._inbox:
+            try:
+                self._late += self._handle(self._inbox.popleft(), monotonic() + self._offset)
+            except Exception as error:
+                # Not the fault of who asks now, and who fed it is no longer there.
+                context = {"message": "an input of a machine failed", "exception": error}
+                asyncio.get_running_loop().call_exception_handler(context)
 
     def wake(self) -> None:
         """Let the machine do what is due, and what was put off to the end of the turn."""
@@ -107,29 +159,42 @@ class Driver:
         self._timer, self._timer_at = None, float("inf")
         self._busy = True
         try:
-            self._carry_out(self._machine.wake(time.monotonic() + self._offset))
+            self._carry_out(self._wake(monotonic() + self._offset))
         finally:
             self._busy = False
             self._arm()
 
-    def _carry_out(self, effects: list[Effect]) -> None:
+    def _carry_out(self, effects: Sequence[object]) -> None:
         handlers, inbox = self._handlers, self._inbox
         while True:
             for effect in effects:
-                handler = handlers.get(type(effect))
-                if handler is None:
-                    self._unknown(effect)
-                else:
-                    handler(effect)
-            if not inbox:
+                try:
+                    handlers[type(effect)](effect)
+                except (Exception, asyncio.CancelledError):
+                    self._left_undone(effect)
+            if self._late:
+                effects, self._late = self._late, []
+            elif inbox:
+                effects = self._handle(inbox.popleft(), monotonic() + self._offset)
+            else:
                 return
-            effects = self._machine.handle(inbox.popleft(), time.monotonic() + self._offset)
 
-    def _unknown(self, effect: Effect) -> None:
+    def _left_undone(self, effect: object) -> None:
+        """Count an effect that has no handler, or whose handler raised the error at hand."""
         name = type(effect).__name__
-        self._counters[f"unhandled.{name}"] += 1
-        if self._counters[f"unhandled.{name}"] == 1:
-            log.warning("the effect %s has no handler and is left undone", name)
+        if type(effect) not in self._handlers:
+            self._counters[f"unhandled.{name}"] += 1
+            if self._counters[f"unhandled.{name}"] == 1:
+                log.warning("the effect %s has no handler and is left undone", name)
+            return
+        self._counters["handler_failed"] += 1
+        self._counters[f"handler_failed.{name}"] += 1
+        if self._counters[f"handler_failed.{name}"] == 1:
+            log.warning(
+                "the effect %s could not be carried out; further failures are only counted",
+                name,
+                exc_info=True,
+            )
 
     # ---- the timer
 
@@ -141,7 +206,7 @@ class Driver:
         """
         if self._loop is None or self._timer_at == SOON:
             return
-        due = 0.0 if self._inbox else self._machine.next_wake()
+        due = 0.0 if self._inbox else self._next_wake()
         if due is None or due >= self._timer_at:
             return
         if self._timer is not None:
@@ -184,6 +249,11 @@ class Driver:
                 exc_info=True,
             )
 
+    @property
+    def listeners(self) -> int:
+        """How many listeners see each trace event."""
+        return len(self._listeners)
+
     def on_trace(self, listener: TraceListener) -> Callable[[], None]:
         """Call ``listener`` with every trace event from now on; returns how to stop that."""
         self._listeners = (*self._listeners, listener)
@@ -192,3 +262,11 @@ class Driver:
             self._listeners = tuple(each for each in self._listeners if each is not listener)
 
         return stop
+
+
+def _parted(effects: Sequence[object], kind: type[Kind]) -> tuple[Kind | None, Sequence[object]]:
+    """The first effect of a type, and all others."""
+    for index, effect in enumerate(effects):
+        if isinstance(effect, kind):
+            return effect, [*effects[:index], *effects[index + 1 :]]
+    return None, effects

@@ -1,92 +1,119 @@
-"""The families of networks: which networks each has, what can be set, and what opens one.
+"""The families of networks that are installed, found by the entry point group
+``rumormill.families``.
 
-A family is loaded when its first network is asked for, so that nobody waits for, or needs to
-install, what he does not use. To add one: a module with ``known_keys`` and ``read_settings``, a
-class derived from ``Network``, and a line in :data:`FAMILIES`.
+Each entry point names one :class:`~rumormill.live.family.Family` object::
+
+    [project.entry-points."rumormill.families"]
+    pigeons = "pigeons.family:FAMILY"
+
+A family that cannot be loaded harms nobody else: whoever asks for a network that is not there is
+told of it.
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import NamedTuple
 
 from rumormill.core.errors import ConfigError
+from rumormill.live.family import Family
+from rumormill.system.packages import require
 
-if TYPE_CHECKING:
-    from rumormill.live.network import Network
-    from rumormill.live.parameters import LiveParameters
-    from rumormill.live.setting_keys import Key
-
-
-class Settings(Protocol):
-    """What the settings of every family have."""
-
-    @property
-    def live(self) -> LiveParameters:
-        """What concerns this room."""
-        ...
+GROUP = "rumormill.families"
+"""The group of entry points."""
 
 
-class Family(NamedTuple):
-    """Where the parts of one family are, and what must be installed for it."""
+class Registry(NamedTuple):
+    """What was found."""
 
-    settings_module: str
-    network_module: str
-    network_class: str
-    extra: str = ""
-    """The extra of this distribution that brings ``packages``."""
-    packages: tuple[str, ...] = ()
+    families: tuple[Family, ...]
+    """In their order."""
+    networks: Mapping[str, Family]
+    """The family of each network, by the name that a user writes."""
+    problems: tuple[str, ...]
+    """Of each family that could not be loaded, or brought a name that was taken, a sentence."""
 
-    def known_keys(self, network: str) -> dict[str, Key]:
-        """Every key of the network, by name."""
-        keys: dict[str, Key] = importlib.import_module(self.settings_module).known_keys(network)
-        return keys
 
-    def read_settings(self, network: str, values: Mapping[str, Any]) -> Settings:
-        """The settings as the network wants them."""
-        settings: Settings = importlib.import_module(self.settings_module).read_settings(
-            network, values
-        )
-        return settings
-
-    def load(self) -> type[Network]:
-        """The class of the network, with all that it needs."""
-        kind: type[Network] = getattr(
-            importlib.import_module(self.network_module), self.network_class
-        )
-        return kind
-
-    def require(self, network: str) -> None:
-        """Raise :class:`ConfigError` with the command that helps, if a package is missing."""
-        for package in self.packages:
-            if find_spec(package) is None:
-                raise ConfigError(
-                    "network",
-                    f"{network} needs {package}, which is not installed; "
-                    f"pip install 'rumormill[{self.extra}]' brings it",
+def load(points: Iterable[EntryPoint]) -> Registry:
+    """Load the families that these entry points name."""
+    found: list[Family] = []
+    problems: list[str] = []
+    for point in points:
+        try:
+            family = point.load()
+            if not isinstance(family, Family):
+                raise TypeError(f"{point.value} is no Family")
+        except Exception as error:
+            problems.append(f"the family {point.name} ({_source(point)}) cannot be loaded: {error}")
+        else:
+            found.append(family)
+    families = sorted(found, key=lambda family: (family.order, family.name))
+    networks: dict[str, Family] = {}
+    for family in families:
+        for network in family.networks:
+            holder = networks.setdefault(network, family)
+            if holder is not family:
+                problems.append(
+                    f"the families {holder.name} and {family.name} both have a network {network}; "
+                    f"that of {holder.name} is used"
                 )
+    return Registry(tuple(families), networks, tuple(problems))
 
 
-_LIBP2P = Family(
-    "rumormill.libp2p.live.settings", "rumormill.libp2p.live.network", "Libp2pNetwork"
-)  # fmt: skip
-_BEP50 = Family(
-    "rumormill.bep50.live.settings", "rumormill.bep50.live.network", "Bep50Network",
-    extra="bep50", packages=("bencode2",),
-)  # fmt: skip
+def _source(point: EntryPoint) -> str:
+    return point.value if point.dist is None else f"of {point.dist.name}"
 
-FAMILIES: Mapping[str, Family] = {"bep50": _BEP50, "floodsub": _LIBP2P, "gossipsub": _LIBP2P}
-"""The family of each network, by the name that the user writes."""
+
+@cache
+def registry() -> Registry:
+    """The families that are installed; looked for once."""
+    return load(entry_points(group=GROUP))
+
+
+def families() -> tuple[Family, ...]:
+    """Every family that is installed.
+
+    >>> {"libp2p", "bep50"} <= {family.name for family in families()}
+    True
+    """
+    return registry().families
+
+
+def network_names() -> tuple[str, ...]:
+    """Every network that can be asked for."""
+    return tuple(registry().networks)
+
+
+def default_network() -> str:
+    """The network that commands speak when they are not told which."""
+    names = network_names()
+    if not names:
+        raise ConfigError("network", _no_network("there is none"))
+    return names[0]
+
+
+def find_family(network: str) -> Family:
+    """The family of a network; :class:`ConfigError` if there is no such network.
+
+    What the family needs may not be installed: see :func:`family_of`.
+    """
+    family = registry().networks.get(network)
+    if family is None:
+        known = ", ".join(network_names())
+        raise ConfigError("network", _no_network(f"must be one of {known}, not {network!r}"))
+    return family
+
+
+def _no_network(problem: str) -> str:
+    return "; ".join((problem, *registry().problems))
 
 
 def family_of(network: str) -> Family:
-    """The family of a network; :class:`ConfigError` if there is no such network, or if a package
-    that it needs is not installed.
+    """The family of a network that is about to be used: what it needs is installed, or else
+    :class:`ConfigError` names the command that helps.
     """
-    family = FAMILIES.get(network)
-    if family is None:
-        raise ConfigError("network", f"must be one of {', '.join(FAMILIES)}, not {network!r}")
-    family.require(network)
+    family = find_family(network)
+    require(family.packages, family.extra or family.name, network)
     return family

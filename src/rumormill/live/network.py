@@ -1,6 +1,6 @@
 """A network: the verbs that every family shares, on top of a machine and its driver.
 
-async with rumormill.open("gossipsub", listen="/ip4/0.0.0.0/tcp/4001") as network:
+async with rumormill.open(name, listen=address) as network:
     async with network.subscribe("weather") as messages:
         receipt = await network.publish("weather", b"rain at noon")
         async for message in messages:
@@ -10,6 +10,7 @@ async with rumormill.open("gossipsub", listen="/ip4/0.0.0.0/tcp/4001") as networ
 from __future__ import annotations
 
 import asyncio
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
@@ -21,8 +22,7 @@ from rumormill.core.machine import (
     Check,
     Checked,
     CheckedMany,
-    Deliver,
-    Machine,
+    NetworkInput,
     Subscribe,
     Unsubscribe,
 )
@@ -32,12 +32,16 @@ from rumormill.core.topic import Capabilities, check_topic
 from rumormill.core.trace import TraceEvent, type_of_field
 from rumormill.live.changes import Changes
 from rumormill.live.checker import Checker, Subject
+from rumormill.live.deliveries import Deliveries, DeliverListener
 from rumormill.live.driver import Driver, TraceListener
-from rumormill.live.subscription import Subscription, SubscriptionHooks, WhenFull
+from rumormill.live.subscription import Subscription, WhenFull
 from rumormill.live.topic import Topic
 from rumormill.live.validation import ValidatorFunction, Validators
 
-DeliverListener = Callable[[Message], object]
+VALIDATORS_SHARE = 0.25
+"""Of the time that closing may take: how long validators have that do not stop when told to."""
+
+log = logging.getLogger("rumormill")
 
 SHIFTS = frozenset(
     (
@@ -66,27 +70,34 @@ class Network(ABC):
         *,
         name: str,
         id: str,
-        machine: Machine,
+        driver: Driver[NetworkInput],
         capabilities: Capabilities,
         subject: Subject,
         validator_concurrency: int,
+        close_timeout: float = 5.0,
     ) -> None:
         self.name = name
-        """Which network it is, such as ``gossipsub``."""
+        """Which network it is."""
         self.id = id
         """Who we are on it."""
         self.capabilities = capabilities
         """What it promises about messages."""
         self._validators = Validators(validator_concurrency)
-        self._driver = Driver(machine)
+        self._driver = driver
         self._checker = Checker(self._answer_checks, subject, self._validators)
-        self._driver.on({Deliver: self._deliver, Check: self._checker.check})
+        driver.on(Check, self._checker.check)
+        self._deliveries = Deliveries(
+            driver,
+            hold=self._hold,
+            left=self._unsubscribe,
+            dropped=self._overflowed,
+        )
         self._changes = Changes()
-        self._subscriptions: dict[str, tuple[Subscription, ...]] = {}
-        self._full: dict[Subscription, None] = {}
-        self._hooks = SubscriptionHooks(self._left, self._filled, self._overflowed)
-        self._deliver_listeners: tuple[DeliverListener, ...] = ()
+        self._stop_watching: Callable[[], None] | None = None
         self._at_close: list[Callable[[], Awaitable[None]]] = []
+        self._close_timeout = close_timeout
+        self._close_by = 0.0
+        """When everything is to be closed, in the loop's time; from :meth:`close` on."""
         self._closing: asyncio.Task[None] | None = None
 
     def __repr__(self) -> str:
@@ -121,8 +132,8 @@ class Network(ABC):
     def join(self, topic: str) -> None:
         """Take part in a topic though nobody here listens to it yet.
 
-        Needed before :meth:`connect` where peers are known by their topics (bep50), and harmless
-        where they are not.
+        Needed before :meth:`connect` where peers are known by their topics, and harmless where they
+        are not.
         """
         self._check_open()
         check_topic(topic)
@@ -199,18 +210,21 @@ class Network(ABC):
 
     async def _until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
         """Wait for what may change with an event of :data:`SHIFTS`, or with room in a queue."""
-
-        def shifted(event: TraceEvent) -> None:
-            if event.event in self.shifts:
-                self._changes.happened()
-
-        stop = self._driver.on_trace(shifted)
+        if self._stop_watching is None:
+            self._stop_watching = self._driver.on_trace(self._shifted)
         try:
             met = await self._changes.until(lambda: self.closed or condition(), timeout)
         finally:
-            stop()
+            # One listener serves all who wait, and events cost nothing when nobody does.
+            if not self._changes.waiting and self._stop_watching is not None:
+                self._stop_watching()
+                self._stop_watching = None
         self._check_open()
         return met
+
+    def _shifted(self, event: TraceEvent) -> None:
+        if event.event in self.shifts:
+            self._changes.happened()
 
     # ---- subscribe
 
@@ -230,64 +244,21 @@ class Network(ABC):
         """
         self._check_open()
         check_topic(topic)
-        subscription = Subscription(
+        return self._deliveries.subscribe(
             topic,
-            self._hooks,
+            lambda: self._driver.feed(Subscribe(topic)),
             buffer=buffer,
             buffer_bytes=buffer_bytes,
             when_full=when_full or self.when_full,
         )
-        others = self._subscriptions.get(topic, ())
-        # Known before the machine is told, which may have a message at hand.
-        self._subscriptions[topic] = (*others, subscription)
-        if not others:
-            try:
-                self._driver.feed(Subscribe(topic))
-            except BaseException:
-                del self._subscriptions[topic]
-                raise
-        return subscription
 
     def _answer_checks(self, answers: list[Checked]) -> None:
         # Nothing more comes of this turn's checks: what they bring can leave at once.
         self._driver.feed(CheckedMany(answers), then_wake=True)
 
-    def _deliver(self, effect: Deliver) -> None:
-        message = effect.message
-        for subscription in self._subscriptions.get(message.topic, ()):
-            subscription.push(message)
-
-    def _deliver_and_show(self, effect: Deliver) -> None:
-        for listener in self._deliver_listeners:
-            try:
-                listener(effect.message)
-            except Exception:
-                self._driver.listener_failed(listener)
-        self._deliver(effect)
-
-    def _left(self, subscription: Subscription) -> None:
-        topic = subscription.topic
-        rest = tuple(
-            each for each in self._subscriptions.get(topic, ()) if each is not subscription
-        )
-        if rest:
-            self._subscriptions[topic] = rest
-        elif self._subscriptions.pop(topic, None) is not None:
-            self._unsubscribe(topic)
-
     def _unsubscribe(self, topic: str) -> None:
         """The last subscription of a topic was closed, by its user or with the network."""
         self._driver.feed(Unsubscribe(topic, quietly=self.closed))
-
-    def _filled(self, subscription: Subscription, full: bool) -> None:
-        """A subscription wants peers held back, or no longer does."""
-        before = bool(self._full)
-        if full:
-            self._full[subscription] = None
-        else:
-            self._full.pop(subscription, None)
-        if bool(self._full) != before:
-            self._hold(full)
 
     def _overflowed(self, subscription: Subscription, message: Message) -> None:
         why = "subscription_full"
@@ -300,7 +271,7 @@ class Network(ABC):
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics that we listen to."""
-        return tuple(self._subscriptions)
+        return self._deliveries.topics
 
     def topic(self, name: str) -> Topic:
         """A topic as an object of its own."""
@@ -331,6 +302,18 @@ class Network(ABC):
         """How often each event happened: ``delivered``, ``dropped.queue_full``; 0 if never."""
         return self._driver.counters
 
+    def sizes(self) -> dict[str, int]:
+        """How much there is of what takes memory or time: subscriptions and the messages in them,
+        checks and validators under way, tasks that wait for peers or room, listeners to events.
+        """
+        return {
+            **self._deliveries.sizes(),
+            "checks": self._checker.pending,
+            "validators": self._validators.running,
+            "waiting": self._changes.waiting,
+            "trace_listeners": self._driver.listeners,
+        }
+
     def on_trace(self, listener: TraceListener) -> Callable[[], None]:
         """Call ``listener`` with every trace event; returns a function that ends it.
 
@@ -342,18 +325,7 @@ class Network(ABC):
         """Call ``listener`` with every message that is delivered, whether or not a subscription has
         room for it; returns a function that ends it. Like :meth:`on_trace`, it must be quick.
         """
-        self._listen_to_deliveries((*self._deliver_listeners, listener))
-
-        def stop() -> None:
-            rest = tuple(each for each in self._deliver_listeners if each is not listener)
-            self._listen_to_deliveries(rest)
-
-        return stop
-
-    def _listen_to_deliveries(self, listeners: tuple[DeliverListener, ...]) -> None:
-        self._deliver_listeners = listeners
-        # Whoever has no listener does not pay for looking whether there is one.
-        self._driver.on({Deliver: self._deliver_and_show if listeners else self._deliver})
+        return self._deliveries.on_deliver(listener)
 
     def emit(self, event: str, **fields: type_of_field) -> None:
         """Add a trace event of this node: it is counted, and shown to those of :meth:`on_trace`."""
@@ -408,24 +380,37 @@ class Network(ABC):
         for the first.
         """
         if self._closing is None:
+            self._close_by = asyncio.get_running_loop().time() + self._close_timeout
             self._closing = asyncio.ensure_future(self._close())
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:
         self._changes.happened()
         self._driver.wake()
-        for subscriptions in list(self._subscriptions.values()):
-            for subscription in subscriptions:
-                subscription.close()
-        await self._validators.close()
+        self._deliveries.close()
+        await self._validators.close(VALIDATORS_SHARE * self._close_timeout)
         self._driver.wake()
         try:
             await self._leave()
         finally:
             self._driver.stop()
             self._checker.close()
-            for action in reversed(self._at_close):
+            await self._last_actions()
+
+    async def _last_actions(self) -> None:
+        """Do what was asked of :meth:`at_close`, all of it; then tell the first that failed."""
+        problem: BaseException | None = None
+        for action in reversed(self._at_close):
+            try:
                 await action()
+            except (Exception, asyncio.CancelledError) as error:
+                self.emit("close_failed", reason=type(error).__name__)
+                if problem is None:
+                    problem = error
+                else:
+                    log.warning("%r failed when %r was closed", action, self, exc_info=error)
+        if problem is not None:
+            raise problem
 
     def at_close(self, action: Callable[[], Awaitable[None]]) -> None:
         """Await ``action`` at the end of :meth:`close`, when nothing happens any more."""

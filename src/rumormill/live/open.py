@@ -3,7 +3,7 @@
 import rumormill
 
 async def main():
-    async with rumormill.open("gossipsub", listen="/ip4/127.0.0.1/tcp/0") as network:
+    async with rumormill.open(NETWORK, listen=ADDRESS) as network:
         print(network.addresses)
 
 rumormill.run(main())
@@ -11,20 +11,19 @@ rumormill.run(main())
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+from typing import Any, Generic, TypeVar
 
 from rumormill.core.errors import LocalProtocolError
+from rumormill.live.collector import freeze_loaded
 from rumormill.live.families import family_of
+from rumormill.live.family import Settings
 from rumormill.live.network import Network
 from rumormill.live.settings import read_settings
-
-if TYPE_CHECKING:
-    from rumormill.bep50.live.network import Bep50Network
-    from rumormill.libp2p.live.network import Libp2pNetwork
 
 NetworkType = TypeVar("NetworkType", bound=Network, covariant=True)
 
@@ -69,31 +68,6 @@ class Opening(Generic[NetworkType]):
             await self._network.close()
 
 
-@overload
-def open(
-    network: Literal["gossipsub", "floodsub"],
-    *,
-    listen: str | Sequence[str] | None = None,
-    bootstrap: str | Sequence[str] = (),
-    key_file: str | Path | None = None,
-    spool: str | Path | None = None,
-    **settings: Any,
-) -> Opening[Libp2pNetwork]: ...
-
-
-@overload
-def open(
-    network: Literal["bep50"],
-    *,
-    listen: str | Sequence[str] | None = None,
-    bootstrap: str | Sequence[str] = (),
-    key_file: str | Path | None = None,
-    spool: str | Path | None = None,
-    **settings: Any,
-) -> Opening[Bep50Network]: ...
-
-
-@overload
 def open(
     network: str,
     *,
@@ -102,31 +76,26 @@ def open(
     key_file: str | Path | None = None,
     spool: str | Path | None = None,
     **settings: Any,
-) -> Opening[Network]: ...
-
-
-def open(
-    network: str,
-    *,
-    listen: str | Sequence[str] | None = None,
-    bootstrap: str | Sequence[str] = (),
-    key_file: str | Path | None = None,
-    spool: str | Path | None = None,
-    **settings: Any,
-) -> Opening[Any]:
-    """Open a network: ``gossipsub``, ``floodsub`` or ``bep50``.
+) -> Opening[Network]:
+    """Open a network, by the name that its family gives it.
 
     ``listen`` is where others can reach us; without it, nobody is told of us. ``bootstrap`` are
     addresses to call at once, in the background, and again whenever they are lost. ``key_file``
-    keeps our key: our identity in libp2p, where it is made if it does not exist; in bep50 the key
-    that signs what we publish. ``spool`` is a folder in which all delivered messages and trace
-    events are kept. Everything else is a key of the network's settings, such as ``D`` or
-    ``max_connections`` (:func:`rumormill.known_keys` lists them).
+    keeps our key: who we are, or what signs what we publish, as the family has it. ``spool`` is a
+    folder in which all delivered messages and trace events are kept. Everything else is a key of
+    the network's settings (:func:`rumormill.known_keys` lists them).
 
     Nothing happens before the result is awaited or entered, except that wrong settings raise
     :class:`ConfigError` here.
     """
     own = {"listen": listen, "bootstrap": bootstrap, "key_file": key_file, "spool": spool}
     checked = read_settings(network, {**settings, **own})
-    kind: Callable[[str, Any], Network] = family_of(network).load()
-    return Opening(lambda: kind(network, checked), checked.live.spool)
+    return Opening(lambda: _make(network, checked), checked.live.spool)
+
+
+def _make(network: str, settings: Settings) -> Network:
+    loaded = len(sys.modules)
+    made = family_of(network).make(network, settings)
+    if len(sys.modules) != loaded:
+        freeze_loaded()
+    return made

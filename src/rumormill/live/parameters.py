@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import Field, field_validator
 
@@ -47,3 +47,9 @@ class LiveParameters(Parameters):
             except LocalProtocolError as error:
                 raise ValueError(str(error)) from None
         return value
+
+
+class PlainSettings(NamedTuple):
+    """The settings of a family that has no others than these."""
+
+    live: LiveParameters

@@ -3,14 +3,6 @@
 The same keys in ``rumormill.open(...)``, in ``--set key=value`` and in ``node.toml``. The family
 gives each to the part that has it. Text is turned into what the key wants, since that is all a
 command line has.
-
->>> settings = read_settings("gossipsub", {"D": "8", "max_connections": 16})
->>> settings.router.D, settings.host.max_connections
-(8, 16)
->>> read_settings("gossipsub", {"D_lo": 4})
-Traceback (most recent call last):
-...
-rumormill.core.errors.ConfigError: D_lo: there is no such key (did you mean D_low?)
 """
 
 from __future__ import annotations
@@ -19,11 +11,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from rumormill.live.families import family_of
-from rumormill.live.parameters import LiveParameters
+from rumormill.live.family import Settings
 from rumormill.live.setting_keys import Key, known_values
 
 
-def read_settings(network: str, given: Mapping[str, Any]) -> Any:
+def read_settings(network: str, given: Mapping[str, Any]) -> Settings:
     """Sort out what the user gave; :class:`ConfigError` names the first key that is wrong."""
     family = family_of(network)
     values = known_values(family.known_keys(network), given)
@@ -31,12 +23,8 @@ def read_settings(network: str, given: Mapping[str, Any]) -> Any:
 
 
 def known_keys(network: str) -> dict[str, Key]:
-    """Every key of the network, by name.
-
-    >>> known_keys("floodsub")["max_connections"].default
-    256
-    """
+    """Every key of the network, by name."""
     return family_of(network).known_keys(network)
 
 
-__all__ = ["Key", "LiveParameters", "known_keys", "read_settings"]
+__all__ = ["Key", "known_keys", "read_settings"]

@@ -20,7 +20,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple, TypeAlias
 
-from rumormill.core.errors import ConfigError, LocalProtocolError, RejectedError
+from rumormill.core.errors import ClosedError, ConfigError, LocalProtocolError, RejectedError
 from rumormill.core.machine import Verdict
 from rumormill.core.message import Message
 from rumormill.core.topic import check_topic
@@ -105,6 +105,11 @@ class _Validator:
                 return self.opinion(await answer)
         except TimeoutError:
             return TIMED_OUT
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise  # we were told to stop; else it is the validator's own way to fail
+            return self.failed(error)
         except Exception as error:
             return self.failed(error)
 
@@ -116,6 +121,7 @@ class Validators:
         self._validators: dict[str, _Validator] = {}
         self._total = total_concurrency
         self._tasks: set[asyncio.Task[Opinion]] = set()
+        self._closed = False
 
     def __contains__(self, topic: str) -> bool:
         return topic in self._validators
@@ -151,11 +157,12 @@ class Validators:
         validator = self._validators.get(message.topic)
         if validator is None:
             return ACCEPTED
-        if validator.running >= validator.concurrency or len(self._tasks) >= self._total:
+        full = validator.running >= validator.concurrency or len(self._tasks) >= self._total
+        if full or self._closed:
             return OVERLOADED
         try:
             answer = validator.function(message)
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
             return validator.failed(error)
         if not inspect.isawaitable(answer):
             return validator.opinion(answer)
@@ -176,21 +183,47 @@ class Validators:
         task.add_done_callback(done)
         return task
 
+    def outcome(self, task: asyncio.Task[Opinion]) -> Opinion | None:
+        """What came of a task of :meth:`judge` that is done; None if :meth:`close` stopped it."""
+        if not task.cancelled():
+            return task.result()
+        return None if self._closed else FAILED
+
     async def judge_own(self, message: Message) -> None:
-        """Ask about a message of our own; raises :class:`RejectedError` unless it is accepted."""
-        opinion = self.judge(message)
-        if not isinstance(opinion, Opinion):
-            opinion = await opinion
+        """Ask about a message of our own; raises :class:`RejectedError` unless it is accepted.
+
+        Raises :class:`ClosedError` if we are closed meanwhile.
+        """
+        judged = self.judge(message)
+        opinion = judged if isinstance(judged, Opinion) else await self._own_outcome(judged)
+        if opinion is None:
+            raise ClosedError(
+                f"the network was closed before the validator of {message.topic!r} answered"
+            )
         if opinion.verdict != Verdict.ACCEPT:
             why = OWN_PROBLEMS.get(opinion, "refused the message")
             raise RejectedError(f"the validator of {message.topic!r} {why}")
 
-    async def close(self) -> None:
-        """Stop what is at work."""
+    async def _own_outcome(self, task: asyncio.Task[Opinion]) -> Opinion | None:
+        try:
+            # Not awaited as it is: whether it or we were cancelled would look the same.
+            await asyncio.wait((task,))
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        return self.outcome(task)
+
+    async def close(self, timeout: float | None = None) -> None:
+        """Stop what is at work; what has not stopped after ``timeout`` seconds is left alone."""
+        self._closed = True
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if not tasks:
+            return
+        _, stubborn = await asyncio.wait(tasks, timeout=timeout)
+        if stubborn:
+            log.warning("%d validators did not stop when told to, and go on", len(stubborn))
 
 
 OWN_PROBLEMS = {

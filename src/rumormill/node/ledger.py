@@ -19,6 +19,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from rumormill.system.files import replace_file
+
 LONGEST_KEY: Final = 512
 MOST_ENTRIES: Final = 100_000
 
@@ -99,12 +101,8 @@ class Ledger:
 
     def _rewrite(self, file: Path) -> None:
         entries = list(self._entries.items())
-        new = file.with_name(file.name + ".new")
-        with new.open("wb") as stream:
-            stream.writelines(_line(key, digest) for key, digest in entries)
-            stream.flush()
-            os.fsync(stream.fileno())
-        new.replace(file)
+        lines = b"".join(_line(key, digest) for key, digest in entries)
+        replace_file(file, lines, alone=True)
         self._lines = len(entries)
 
 

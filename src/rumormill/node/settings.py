@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from rumormill.core.errors import ConfigError
+from rumormill.system.packages import require
 
 SHORTEST_TOKEN: Final = 16
 
@@ -82,8 +82,4 @@ def is_loopback(host: str) -> bool:
 
 def require_http() -> None:
     """Raise :class:`ConfigError` with the command that helps, if a package is missing."""
-    for package in ("starlette", "uvicorn", "pyarrow"):
-        if find_spec(package) is None:
-            raise ConfigError(
-                "http", f"{package} is not installed; pip install 'rumormill[node]' brings it"
-            )
+    require(("starlette", "uvicorn", "pyarrow"), "rumormill[node]", "the HTTP side", key="http")

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
-from rumormill.core.errors import ConfigError
+from rumormill.system.packages import require
 
 
 def require_spark() -> None:
     """Raise :class:`ConfigError` with the command that helps, if a package is missing."""
-    for package in ("pyspark", "pyarrow", "xxhash"):
-        if find_spec(package) is None:
-            raise ConfigError(package, "not installed; pip install 'rumormill[spark]' brings it")
+    require(("pyspark", "pyarrow", "xxhash"), "rumormill[spark]", "the pipeline", key="pipeline")

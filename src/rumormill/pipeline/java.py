@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rumormill.core.errors import ConfigError
+from rumormill.system.files import replace_file
 
 OLDEST: Final = 17
 MODULE: Final = "jdk.incubator.vector"
@@ -152,10 +153,8 @@ def _without_module(java: Java) -> Path:
     if program.exists() and program.read_text(encoding="utf-8") == text:
         return home
     program.parent.mkdir(parents=True, exist_ok=True)
-    fresh = program.with_name(f"java.{os.getpid()}")
-    fresh.write_text(text, encoding="utf-8")
-    fresh.chmod(0o755)
-    fresh.replace(program)  # whole or not at all: another process may be starting it
+    # Whole or not at all: another process may be starting it.
+    replace_file(program, text.encode(), mode=0o755, durable=False)
     return home
 
 

@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rumormill.core.errors import RumormillError
-from rumormill.pipeline.publication import Publication, recover, write_whole
+from rumormill.pipeline.publication import Publication, recover
+from rumormill.system.files import replace_file
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -124,7 +125,7 @@ class Lake:
         with _locked(self.folder), _locked_in_java(self.folder, spark):
             if not (self.folder / "tables.json").exists():
                 about = {"format": FORMAT, "created": int(time.time())}
-                write_whole(self.folder / "tables.json", json.dumps(about))
+                replace_file(self.folder / "tables.json", json.dumps(about).encode(), alone=True)
             recover(self.folder)
             yield
 

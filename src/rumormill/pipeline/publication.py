@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from rumormill.pipeline.exchange import exchange
+from rumormill.system.files import replace_file, sync_folder
 
 STAGING: Final = "_staging"
 JOURNAL: Final = "_journal.json"
@@ -63,7 +64,7 @@ class Publication:
         one_move = len(self._targets) == 1 and not (self._root / self._targets[0]).exists()
         if not one_move:
             plan = {"id": self._id, "targets": self._targets}
-            write_whole(self._root / JOURNAL, json.dumps(plan))
+            replace_file(self._root / JOURNAL, json.dumps(plan).encode(), alone=True)
         finish(self._root, self._id, self._targets)
 
     def discard(self) -> None:
@@ -151,27 +152,7 @@ def link_file(source: Path, target: Path) -> None:
         shutil.copy2(source, target)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Replace a small file: whole or not at all, and on the disk."""
-    fresh = path.with_name(f"{path.name}.new")
-    with fresh.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
-    sync_folder(path.parent)
-
-
 def sync_file(path: Path) -> None:
     """Have the system write a file's bytes to the disk."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
-
-
-def sync_folder(path: Path) -> None:
-    """Have the system write a folder's names to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

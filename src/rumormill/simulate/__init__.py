@@ -59,6 +59,7 @@ from __future__ import annotations
 from rumormill.simulate import metrics, topology
 from rumormill.simulate.churn import Churn
 from rumormill.simulate.clock import Clock, LivelockError
+from rumormill.simulate.levels import DatagramLevelInput, PeerLevelInput, TransportLevelInput
 from rumormill.simulate.link import Link
 from rumormill.simulate.node import UnknownEffectError
 from rumormill.simulate.record import HEALED, NODE_CRASHED, NODE_RESTARTED, PARTITIONED
@@ -71,9 +72,12 @@ __all__ = [
     "PARTITIONED",
     "Churn",
     "Clock",
+    "DatagramLevelInput",
     "Link",
     "LivelockError",
+    "PeerLevelInput",
     "Simulation",
+    "TransportLevelInput",
     "UnknownEffectError",
     "metrics",
     "topology",

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from rumormill.core.errors import ConfigError
-from rumormill.core.machine import Machine
 from rumormill.simulate.randomness import derive_random
-from rumormill.simulate.simulation import Simulation
+from rumormill.simulate.simulation import AnyMachine, Simulation
 
-Factory: TypeAlias = Callable[[str, random.Random], Machine]
+Factory: TypeAlias = Callable[[str, random.Random], AnyMachine]
 """Makes the machine of a node that comes back, from its name and a random source."""
 
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from rumormill.core import trace as kinds
+from rumormill.core.percentiles import percentile
 from rumormill.core.trace import TraceEvent
 from rumormill.simulate.record import NODE_CRASHED
 
@@ -33,15 +34,14 @@ def latencies(trace: Iterable[TraceEvent]) -> list[float]:
 def percentiles(
     values: Sequence[float], ranks: Sequence[float] = (50, 90, 99, 100)
 ) -> dict[float, float]:
-    """For each rank the smallest value that so many percent do not exceed.
+    """For each rank, in percent, its value by the rule of :mod:`rumormill.core.percentiles`.
 
     >>> percentiles([0.1, 0.2, 0.3, 0.4], ranks=(50, 100))
     {50: 0.2, 100: 0.4}
     """
     ordered = sorted(values)
-    if not ordered:
-        return {}
-    return {rank: ordered[max(0, math.ceil(len(ordered) * rank / 100) - 1)] for rank in ranks}
+    found = {rank: percentile(ordered, rank / 100) for rank in ranks}
+    return {rank: value for rank, value in found.items() if value is not None}
 
 
 def delivery_ratio(trace: Iterable[TraceEvent], receivers: int | None = None) -> float:

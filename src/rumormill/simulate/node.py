@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rumormill.core.errors import LocalProtocolError
-from rumormill.core.machine import Effect, Input, Machine
+from rumormill.core.machine import Machine
 from rumormill.simulate.clock import SAME_INSTANT, Clock, LivelockError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class UnknownEffectError(LocalProtocolError):
     """A machine returned an effect that nobody carries out."""
 
-    def __init__(self, node: str, effect: Effect) -> None:
+    def __init__(self, node: str, effect: object) -> None:
         name = f"{type(effect).__module__}.{type(effect).__qualname__}"
         super().__init__(
             f"{node} returned a {name}, which the simulation does not carry out; "
@@ -36,7 +36,7 @@ class Handlers(dict[type, "Handler"]):
         return self._unknown
 
     @staticmethod
-    def _unknown(node: Node, effect: Effect) -> None:
+    def _unknown(node: Node, effect: object) -> None:
         raise UnknownEffectError(node.name, effect)
 
 
@@ -52,7 +52,7 @@ class Node:
     def __init__(
         self,
         name: str,
-        machine: Machine,
+        machine: Machine[Any, object],
         clock: Clock,
         handlers: Handlers,
         random_source: Callable[[], random.Random],
@@ -90,7 +90,7 @@ class Node:
             self._random = self._random_source()
         return self._random
 
-    def feed(self, input: Input) -> list[Effect]:
+    def feed(self, input: object) -> Sequence[Any]:
         """Give ``input`` to the machine and carry out what follows."""
         if not self.alive:
             return []
@@ -155,7 +155,7 @@ class Node:
             self.clock.schedule(wake, self._due)
             self._wakes.append(wake)
 
-    def _carry_out(self, effects: list[Effect]) -> None:
+    def _carry_out(self, effects: Sequence[object]) -> None:
         handlers = self.handlers
         self.clock.acting = True
         try:

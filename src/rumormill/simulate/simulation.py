@@ -5,17 +5,18 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar, overload
 
+from rumormill.core.addresses import Addresses, HostPort
 from rumormill.core.errors import ConfigError, LocalProtocolError
-from rumormill.core.machine import Effect, Input, Machine, Verdict
+from rumormill.core.machine import Machine, Verdict
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.trace import TraceEvent
 from rumormill.simulate.clock import Clock, LivelockError
-from rumormill.simulate.levels.datagrams import DatagramAdapter
-from rumormill.simulate.levels.peers import PeerAdapter
-from rumormill.simulate.levels.transports import TransportAdapter
+from rumormill.simulate.levels.datagrams import DatagramAdapter, DatagramLevelInput
+from rumormill.simulate.levels.peers import PeerAdapter, PeerLevelInput
+from rumormill.simulate.levels.transports import TransportAdapter, TransportLevelInput
 from rumormill.simulate.link import Link
 from rumormill.simulate.node import Handler, Node
 from rumormill.simulate.randomness import derive_random
@@ -32,6 +33,15 @@ from rumormill.simulate.world import Adapter, World
 Level: TypeAlias = Literal["peers", "transports", "datagrams"]
 """What a machine speaks in: packets to peers, bytes on transports, or datagrams to addresses."""
 
+AnyMachine: TypeAlias = (
+    Machine[PeerLevelInput, object]
+    | Machine[TransportLevelInput, object]
+    | Machine[DatagramLevelInput, object]
+)
+"""A machine of one of the levels."""
+
+Kind = TypeVar("Kind")
+
 
 def accept_everything(node: str, subject: Any) -> str:
     """The check of a simulation that was given none."""
@@ -45,6 +55,7 @@ class Simulation:
       (``Send`` and ``Received``), ``"transports"`` (``OpenTransport``, ``WriteBytes``...) or
       ``"datagrams"`` (``Send`` and ``Received`` again, where a peer is an address).
     * ``link``: between nodes of which :meth:`connect` said nothing else.
+    * ``addresses``: the notation of the family at level ``"transports"``.
     * ``check(node, subject)``: the verdict on a message; it takes ``check_delay`` seconds, one
       check after the other on each node.
     * ``keep_trace``, ``keep_deliveries``: False to count only. ``sink`` gets each trace event
@@ -65,6 +76,7 @@ class Simulation:
         *,
         level: Level = "peers",
         link: Link | None = None,
+        addresses: Addresses | None = None,
         check: Callable[[str, Any], str] = accept_everything,
         check_delay: float = 60e-6,
         keep_trace: bool = True,
@@ -85,7 +97,9 @@ class Simulation:
         )
         self._adapters: dict[str, Adapter] = {
             "peers": PeerAdapter(self._world),
-            "transports": TransportAdapter(self._world, chunk, connect_timeout),
+            "transports": TransportAdapter(
+                self._world, addresses or HostPort(), chunk, connect_timeout
+            ),
             "datagrams": DatagramAdapter(self._world),
         }
         self._level = self._known_level(level)
@@ -102,10 +116,45 @@ class Simulation:
         """
         return derive_random(self.seed, "machine", name, life)
 
+    @overload
+    def add_node(
+        self, name: str, machine: AnyMachine, *, level: None = None, address: str = ""
+    ) -> None: ...
+
+    @overload
     def add_node(
         self,
         name: str,
-        machine: Machine,
+        machine: Machine[PeerLevelInput, object],
+        *,
+        level: Literal["peers"],
+        address: str = "",
+    ) -> None: ...
+
+    @overload
+    def add_node(
+        self,
+        name: str,
+        machine: Machine[TransportLevelInput, object],
+        *,
+        level: Literal["transports"],
+        address: str = "",
+    ) -> None: ...
+
+    @overload
+    def add_node(
+        self,
+        name: str,
+        machine: Machine[DatagramLevelInput, object],
+        *,
+        level: Literal["datagrams"],
+        address: str = "",
+    ) -> None: ...
+
+    def add_node(
+        self,
+        name: str,
+        machine: AnyMachine,
         *,
         level: Level | None = None,
         address: str = "",
@@ -139,7 +188,7 @@ class Simulation:
         ends = self._world.node(name).ends.values()
         return list(dict.fromkeys(end.other.node.name for end in ends))
 
-    def _start(self, name: str, machine: Machine, address: str, life: int) -> Node:
+    def _start(self, name: str, machine: AnyMachine, address: str, life: int) -> Node:
         adapter = self._adapters[self._levels[name]]
 
         def link_random() -> random.Random:
@@ -160,7 +209,7 @@ class Simulation:
 
     # ---- what the script does to the network
 
-    def command(self, name: str, input: Input) -> list[Effect]:
+    def command(self, name: str, input: object) -> Sequence[Any]:
         """Give an input to a node now; return its effects, which have been carried out.
 
         Inside a handler it takes place a little later, and the list is empty.
@@ -254,14 +303,14 @@ class Simulation:
                 end.close(None, "reset")
         self.record.event(name, NODE_CRASHED, silent=silent)
 
-    def restart(self, name: str, machine: Machine, *, reconnect: bool = True) -> None:
+    def restart(self, name: str, machine: AnyMachine, *, reconnect: bool = True) -> None:
         """Bring a crashed node back with a new machine.
 
         Level ``"peers"``: with ``reconnect`` it joins those that it was connected to.
         """
         self.clock.soon(lambda _: self._restart(name, machine, reconnect))
 
-    def _restart(self, name: str, machine: Machine, reconnect: bool) -> None:
+    def _restart(self, name: str, machine: AnyMachine, reconnect: bool) -> None:
         old = self._world.node(name)
         if old.alive:
             raise LocalProtocolError(f"{name!r} has not crashed")
@@ -269,7 +318,7 @@ class Simulation:
         node = self._start(name, machine, old.address, old.life + 1)
         self._adapters[self._levels[name]].restarted(node, reconnect)
 
-    def on_effect(self, effect_type: type, handler: Callable[[str, Any], object]) -> None:
+    def on_effect(self, effect_type: type[Kind], handler: Callable[[str, Kind], object]) -> None:
         """Call ``handler(node, effect)`` for each effect of that type.
 
         It comes after what the simulation itself does with it, if anything.

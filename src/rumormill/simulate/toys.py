@@ -5,13 +5,13 @@ They are not protocols: nobody else speaks what they speak.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from rumormill.core import trace
 from rumormill.core.machine import (
     Check,
     Checked,
     Deliver,
-    Effect,
-    Input,
     PeerJoined,
     PeerLeft,
     Publish,
@@ -30,6 +30,11 @@ from rumormill.core.transport import (
     TransportOpened,
     WriteBytes,
 )
+from rumormill.simulate.levels.peers import PeerLevelInput
+from rumormill.simulate.levels.transports import TransportLevelInput
+
+FloodEffect: TypeAlias = Send | Deliver | Check | TraceEvent
+EchoEffect: TypeAlias = OpenTransport | WriteBytes
 
 
 class Flood:
@@ -50,7 +55,7 @@ class Flood:
         self._checking: dict[int, tuple[str, bytes]] = {}
         self._tokens = 0
 
-    def handle(self, input: Input, now: float) -> list[Effect]:
+    def handle(self, input: PeerLevelInput | Publish, now: float) -> list[FloodEffect]:
         """Take a packet, a peer event, a verdict or a ``Publish``."""
         if isinstance(input, Received):
             return self._received(input.peer, input.packet, now)
@@ -66,7 +71,7 @@ class Flood:
             return self._publish(input.data, now)
         return []
 
-    def wake(self, now: float) -> list[Effect]:
+    def wake(self, now: float) -> list[FloodEffect]:
         """There are no timers."""
         return []
 
@@ -74,15 +79,15 @@ class Flood:
         """There are no timers."""
         return None
 
-    def _publish(self, data: bytes, now: float) -> list[Effect]:
+    def _publish(self, data: bytes, now: float) -> list[FloodEffect]:
         self._tokens += 1
         packet = f"{self.name}{self._tokens:x}".encode()[-8:].rjust(8, b"-") + data
         self._seen[packet[:8]] = None
-        effects: list[Effect] = [self._event(now, trace.PUBLISHED, packet, None)]
+        effects: list[FloodEffect] = [self._event(now, trace.PUBLISHED, packet, None)]
         effects.extend(Send(peer, packet) for peer in self.peers)
         return effects
 
-    def _received(self, peer: str, packet: bytes, now: float) -> list[Effect]:
+    def _received(self, peer: str, packet: bytes, now: float) -> list[FloodEffect]:
         if packet[:8] in self._seen:
             return [self._event(now, trace.DUPLICATE, packet, peer)]
         self._seen[packet[:8]] = None
@@ -92,8 +97,8 @@ class Flood:
         self._checking[self._tokens] = peer, packet
         return [Check(self._tokens, packet)]
 
-    def _pass_on(self, sender: str, packet: bytes, now: float) -> list[Effect]:
-        effects: list[Effect] = [
+    def _pass_on(self, sender: str, packet: bytes, now: float) -> list[FloodEffect]:
+        effects: list[FloodEffect] = [
             self._event(now, trace.DELIVERED, packet, sender),
             Deliver(Message(self.topic, packet[8:], id=packet[:8], received_from=sender)),
         ]
@@ -108,7 +113,7 @@ class Echo:
     """Sends back every byte (level ``"transports"``); a ``Dial`` makes it speak first.
 
     >>> echo = Echo(b"ping")
-    >>> echo.handle(TransportOpened(1, "/ip4/10.0.0.2/tcp/4001", dial=None), 0.0)
+    >>> echo.handle(TransportOpened(1, "10.0.0.2:4001", dial=None), 0.0)
     []
     >>> echo.handle(BytesReceived(1, b"hello"), 0.5)
     [WriteBytes(connection=1, data=b'hello')]
@@ -119,11 +124,11 @@ class Echo:
         """What is written on each connection that we dialed; what comes back is not echoed."""
         self.dialed: dict[int, bytes] = {}
         """What came back, by connection."""
-        self.events: list[tuple[float, Input]] = []
+        self.events: list[tuple[float, TransportLevelInput]] = []
         """Every input but bytes."""
         self._dials = 0
 
-    def handle(self, input: Input, now: float) -> list[Effect]:
+    def handle(self, input: TransportLevelInput, now: float) -> list[EchoEffect]:
         """Take bytes, or what happens to a transport."""
         if isinstance(input, BytesReceived):
             return self._received(input)
@@ -136,7 +141,7 @@ class Echo:
             return [WriteBytes(input.connection, self.greeting)]
         return []
 
-    def wake(self, now: float) -> list[Effect]:
+    def wake(self, now: float) -> list[EchoEffect]:
         """There are no timers."""
         return []
 
@@ -144,7 +149,7 @@ class Echo:
         """There are no timers."""
         return None
 
-    def _received(self, input: BytesReceived) -> list[Effect]:
+    def _received(self, input: BytesReceived) -> list[EchoEffect]:
         if input.connection not in self.dialed:
             return [WriteBytes(input.connection, input.data)]
         self.dialed[input.connection] += input.data

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from rumormill.core.errors import LocalProtocolError
-from rumormill.core.machine import Check, Checked, Deliver, Input, Published, RoomAgain
+from rumormill.core.machine import Check, Checked, Deliver, Published, RoomAgain
 from rumormill.core.trace import TraceEvent
 from rumormill.simulate.clock import Clock
 from rumormill.simulate.connection import End
@@ -97,11 +97,11 @@ class Adapter:
 
     unit: ClassVar[str]
     """What its ends carry, in the words of the trace."""
-    received: ClassVar[Callable[..., Input]]
+    received: ClassVar[Callable[..., object]]
     """Its input for data: what the machine calls the other side, and the bytes."""
-    writable: ClassVar[Callable[..., Input]]
+    writable: ClassVar[Callable[..., object]]
     """Its input for the water marks: the other side, and whether there is room."""
-    left: ClassVar[Callable[..., Input]]
+    left: ClassVar[Callable[..., object]]
     """Its input for the end: the other side, and a reason."""
 
     def __init__(self, world: World) -> None:

@@ -252,7 +252,7 @@ WRONG = [
     (["pub", KEY, *BEP50, "--peer", NOWHERE, "--data", "x", "--set", "key_file=/no/such/key"],
      "key_file: /no/such/key does not exist"),
     (["pub", KEY, *BEP50, "--peer", NOWHERE, "--key-file", "a", "--set", "key_file=b"], "not both"),
-    (["pub", "weather", "--peer", "/ip4/127.0.0.1/tcp/1", "--cas", "1"], "--cas is for bep50"),
+    (["pub", "weather", "--peer", "/ip4/127.0.0.1/tcp/1", "--cas", "1"], "not for gossipsub"),
     (["pub", KEY, *BEP50, "--peer", NOWHERE, "--cas", "-1"], "--cas"),
 ]  # fmt: skip
 
@@ -274,7 +274,7 @@ def test_a_missing_package_is_named_with_the_command_that_brings_it(
     def find_nothing(name: str) -> None:
         return None
 
-    monkeypatch.setattr("rumormill.live.families.find_spec", find_nothing)
+    monkeypatch.setattr("rumormill.system.packages.find_spec", find_nothing)
     for arguments in (["sub", KEY, *BEP50], ["keygen", *BEP50, "--out", "x"], ["id", KEY]):
         code, out, err = run(capsys, *arguments)
         assert (code, out) == (2, "")
@@ -326,10 +326,8 @@ def test_a_plan_has_its_topics_in_their_one_true_form() -> None:
 
 
 def test_a_key_file_can_be_set_like_any_other_key() -> None:
-    from rumormill.cli.options import NetworkName
-
     plan = plan_network(
-        NetworkName.bep50, topics=(KEY,), listen=None, peers=None, key_file=None,
+        "bep50", topics=(KEY,), listen=None, peers=None, key_file=None,
         settings={"key_file": "key.json", "read_only": "true"},
     )  # fmt: skip
     assert plan.key_file == Path("key.json")

@@ -8,7 +8,6 @@ import pytest
 import rumormill
 from rumormill.bep50.live.settings import PARTS
 from rumormill.core.errors import ConfigError
-from rumormill.live.families import FAMILIES
 from rumormill.live.settings import known_keys, read_settings
 
 
@@ -85,7 +84,7 @@ def test_families_know_nothing_of_each_others_keys() -> None:
 
 
 def test_a_missing_package_is_named_with_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rumormill.live.families.find_spec", lambda name: None)
+    monkeypatch.setattr("rumormill.system.packages.find_spec", lambda name: None)
     with pytest.raises(ConfigError) as caught:
         rumormill.open("bep50")
     assert str(caught.value) == (
@@ -93,9 +92,3 @@ def test_a_missing_package_is_named_with_what_brings_it(monkeypatch: pytest.Monk
         "pip install 'rumormill[bep50]' brings it"
     )
     assert rumormill.open("gossipsub") is not None
-
-
-def test_every_network_has_keys_and_a_class() -> None:
-    for network, family in FAMILIES.items():
-        assert {"listen", "bootstrap", "key_file", "spool"} <= family.known_keys(network).keys()
-        assert issubclass(family.load(), rumormill.Network)

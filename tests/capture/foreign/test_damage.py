@@ -304,3 +304,15 @@ def test_a_protobuf_trace_that_begins_like_json_is_none(tmp_path: Path) -> None:
         file = tmp_path / "trace"
         file.write_bytes(data)
         assert examine(file).format == "go-protobuf"
+
+
+def test_a_file_that_is_no_protobuf_in_the_midst_is_named_as_damage_of_the_file(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "node.pb"
+    file.write_bytes(PROTOBUF + b"\x03\x0b\x00\x00" + PROTOBUF)
+    rows, findings = read_file(file, "go-protobuf")
+    assert rows == ROWS
+    (problem,) = findings.problems
+    # In words that do not blame a peer, of whom a file has none.
+    assert (problem.what, problem.byte) == ("wire type 3", len(PROTOBUF) + 1)

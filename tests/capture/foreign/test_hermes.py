@@ -131,7 +131,10 @@ def test_times_are_read_to_the_nanosecond(moment: Any, fraction: int, zone: str)
 
 @given(st.binary(max_size=300), st.integers(0, 50))
 def test_any_bytes_are_counted_and_never_raise(data: bytes, piece: int) -> None:
-    read_rows("hermes-json", data, piece)
+    rows, findings = read_rows("hermes-json", data, piece)
+    assert findings.rows == len(rows)
+    assert findings.cut_bytes <= len(data) + 1
+    assert bool(data.strip()) == bool(findings.events or findings.problems)
 
 
 # ---- Parquet

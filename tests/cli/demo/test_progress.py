@@ -5,7 +5,7 @@ import json
 
 from rich.console import Console
 
-from rumormill.cli.demo.progress import BarReporter, JsonReporter, LineReporter
+from rumormill.cli.demo.progress import BarReporter, JsonReporter, Reporter
 
 
 def test_stages_that_are_done_become_lines_in_the_order_of_events() -> None:
@@ -34,7 +34,7 @@ def test_a_stage_that_was_cut_short_is_not_ticked_off() -> None:
 
 def test_plain_lines_have_the_seconds_and_nothing_for_every_step() -> None:
     lines: list[str] = []
-    reporter = LineReporter(lines.append)
+    reporter = Reporter(lines.append)
     reporter.stage("starting", 2)
     reporter.move(1)
     reporter.note("node 3 was killed")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
+from rumormill.bep50.live.addresses import ADDRESSES
 from rumormill.bep50.main_dht.client import MainClient
 from rumormill.bep50.main_dht.effects import (
     ItemRead,
@@ -33,11 +34,13 @@ class MainDhtUser:
         self._nodes = tuple(nodes)
         chance = random.SystemRandom()
         self.client = MainClient(chance.randbytes(20), MainParameters(), chance)
-        self._driver = Driver(self.client)
+        self._driver: Driver[Any] = Driver(self.client)
         self.counters = self._driver.counters
-        self._udp = Udp(self._driver.feed, lambda reason, peer: None)
-        self._driver.on(self._udp.handlers)
-        self._driver.on({ItemSeen: lambda _: None, ItemRead: self._end, ItemWritten: self._end})
+        self._udp = Udp(self._driver.feed, ADDRESSES, lambda reason, peer: None)
+        self._udp.attach(self._driver)
+        self._driver.on(ItemSeen, lambda _: None)
+        self._driver.on(ItemRead, self._end)
+        self._driver.on(ItemWritten, self._end)
         self._ends: dict[int, asyncio.Future[Any]] = {}
 
     async def __aenter__(self) -> Self:

@@ -10,10 +10,8 @@ import base64
 import json
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
-_Field = descriptor_pb2.FieldDescriptorProto
-_PACKAGE = "trace_oracle"
+from rumormill.core.protobuf import encode_varint
+from tests.helpers.core.protobuf_classes import message_classes
 
 BODIES = (
     "publishMessage", "rejectMessage", "duplicateMessage", "deliverMessage", "onNewOutboundStream",
@@ -90,53 +88,18 @@ _SCHEMA: dict[str, list[tuple[str, int, str, bool]]] = {
     "ControlGraftMeta": [("topic", 1, "string", False)],
     "ControlPruneMeta": [("topic", 1, "string", False), ("peers", 2, "bytes", True)],
     "ControlIDontWantMeta": [("messageIDs", 1, "bytes", True)],
-    "Empty": [],
     "TraceEventBatch": [("batch", 1, "TraceEvent", True)],
 }  # fmt: skip
 
-_TYPES = {
-    "bytes": _Field.TYPE_BYTES,
-    "string": _Field.TYPE_STRING,
-    "bool": _Field.TYPE_BOOL,
-    "int32": _Field.TYPE_INT32,
-    "int64": _Field.TYPE_INT64,
-}
-
-
-def _classes() -> dict[str, Any]:
-    file = descriptor_pb2.FileDescriptorProto(
-        name="trace_oracle.proto", package=_PACKAGE, syntax="proto2"
-    )
-    for name, fields in _SCHEMA.items():
-        message = file.message_type.add(name=name)
-        for field_name, number, kind, repeated in fields:
-            field = message.field.add(name=field_name, number=number, json_name=field_name)
-            field.label = _Field.LABEL_REPEATED if repeated else _Field.LABEL_OPTIONAL
-            field.type = _TYPES.get(kind, _Field.TYPE_MESSAGE)
-            if field.type == _Field.TYPE_MESSAGE:
-                field.type_name = f".{_PACKAGE}.{kind}"
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return {
-        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
-        for name in _SCHEMA
-    }
-
-
-_CLASSES = _classes()
+_CLASSES = message_classes("trace_oracle", _SCHEMA)
 TraceEvent: Any = _CLASSES["TraceEvent"]
-Empty: Any = _CLASSES["Empty"]
 TraceEventBatch: Any = _CLASSES["TraceEventBatch"]
 
 
 def delimited(message: Any) -> bytes:
     """A message behind its length."""
     raw: bytes = message.SerializeToString()
-    size, prefix = len(raw), bytearray()
-    while size >= 0x80:
-        prefix.append(size & 0x7F | 0x80)
-        size >>= 7
-    return bytes((*prefix, size)) + raw
+    return encode_varint(len(raw)) + raw
 
 
 def to_go_json(event: Any, *, old: bool = False, names: bool = False) -> bytes:

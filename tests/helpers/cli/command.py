@@ -13,7 +13,8 @@ from typing import Any
 
 from tests.helpers.places import environment
 
-PATIENCE = 30.0
+PATIENCE = 60.0
+"""Seconds to wait for what takes one on an idle machine."""
 
 
 class Command:

@@ -19,6 +19,9 @@ REQUIRED = "RUMORMILL_REQUIRE_PEERS"
 
 SKIPPED = "skipped: atheris is not installed, and fuzzing needs it (pip install atheris)"
 
+PROPERTY = "fuzzing"
+"""Under this name the report of the test that fuzzes holds a line for each target."""
+
 
 def atheris_is_missing() -> bool:
     return importlib.util.find_spec("atheris") is None

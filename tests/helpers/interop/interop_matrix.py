@@ -226,6 +226,23 @@ def as_text(matrix: Matrix) -> list[str]:
     return lines + [f"skipped: {reason}" for reason in reasons(matrix, "skipped")]
 
 
+def show(reporter: pytest.TerminalReporter) -> None:
+    """Print the matrix of a run that ends, and keep it where every cell of a table was run."""
+    states = {"passed": "passed", "failed": "failed", "error": "failed", "skipped": "skipped"}
+    matrix = collect(
+        (state, report) for word, state in states.items() for report in reporter.stats.get(word, ())
+    )
+    if not matrix:
+        return
+    reporter.section("real peers")
+    for line in as_text(matrix):
+        reporter.line(line)
+    cache = getattr(reporter.config, "cache", None)
+    for table in TABLES:
+        if cache is not None and complete(table, matrix):
+            cache.set(cache_key(table), to_json(table, matrix))
+
+
 def _aligned(rows: list[list[str]]) -> list[str]:
     widths = [max(len(each) for each in column) for column in zip(*rows, strict=True)]
     lines = [

@@ -24,6 +24,7 @@ from rumormill.core.transport import Dial, DialEnded, Listening
 from rumormill.libp2p.host.host import Host
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.host.table import Link, Turn
+from rumormill.libp2p.live.addresses import Multiaddrs
 from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
 from rumormill.libp2p.pubsub.pubsub import Pubsub
 from rumormill.libp2p.stack.keys import PrivateKey
@@ -231,10 +232,10 @@ class StreamNode:
         )
         self.id = key.peer
         self.events: list[TraceEvent] = []
-        self._driver = Driver(self._host)
-        self._tcp = Tcp(self._driver.feed)
-        self._driver.on(self._tcp.handlers)
-        self._driver.on({DialEnded: self._dial_ended})
+        self._driver: Driver[Any] = Driver(self._host)
+        self._tcp = Tcp(self._driver.feed, Multiaddrs())
+        self._tcp.attach(self._driver)
+        self._driver.on(DialEnded, self._dial_ended)
         self._driver.on_trace(self.events.append)
         self._dials: dict[str, asyncio.Future[DialEnded]] = {}
 

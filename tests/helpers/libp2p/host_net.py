@@ -125,7 +125,7 @@ class RawPeer:
 class Seat:
     """One machine in the net, and everything that it wanted done."""
 
-    def __init__(self, machine: Machine, address: str) -> None:
+    def __init__(self, machine: Machine[Any, Any], address: str) -> None:
         self.machine = machine
         self.address = address
         self.effects: list[Effect] = []
@@ -171,27 +171,27 @@ class HostNet:
         self.add(peer)
         return peer
 
-    def add(self, machine: Machine) -> Seat:
+    def add(self, machine: Machine[Any, Any]) -> Seat:
         """Give a machine a seat and an address."""
         number = len(self.seats)
         seat = Seat(machine, f"/ip4/10.0.{number >> 8}.{number & 255}/tcp/4001")
         self.seats.append(seat)
         return seat
 
-    def seat(self, machine: Machine) -> Seat:
+    def seat(self, machine: Machine[Any, Any]) -> Seat:
         """The seat of a machine."""
         return next(seat for seat in self.seats if seat.machine is machine)
 
     # ---- driving
 
-    def feed(self, machine: Machine, input: Input) -> list[Effect]:
+    def feed(self, machine: Machine[Any, Any], input: Input) -> list[Effect]:
         """Give one input and carry out what follows; returns the effects of that turn."""
         seat = self.seat(machine)
-        return self._carry_out(seat, machine.handle(input, self.now))
+        return self._carry_out(seat, list(machine.handle(input, self.now)))
 
-    def flush(self, machine: Machine) -> list[Effect]:
+    def flush(self, machine: Machine[Any, Any]) -> list[Effect]:
         """Wake a machine now."""
-        return self._carry_out(self.seat(machine), machine.wake(self.now))
+        return self._carry_out(self.seat(machine), list(machine.wake(self.now)))
 
     def run(self, seconds: float = 1.0) -> None:
         """Let time pass, stopping at every arrival and every wake-up."""
@@ -206,7 +206,7 @@ class HostNet:
                 return
             self.now = max(self.now, min(wake, arrival))
             if wake <= arrival and seat is not None:
-                self._carry_out(seat, seat.machine.wake(self.now))
+                self._carry_out(seat, list(seat.machine.wake(self.now)))
             else:
                 heapq.heappop(self._queue)[2]()
         raise AssertionError("the net does not come to rest")
@@ -261,7 +261,7 @@ class HostNet:
         if number in seat.transports:
             self.feed(seat.machine, BytesReceived(number, data))
 
-    def cut(self, machine: Machine, number: int, reason: str = "closed") -> None:
+    def cut(self, machine: Machine[Any, Any], number: int, reason: str = "closed") -> None:
         """Close a transport; the other end hears of it after what was written."""
         seat = self.seat(machine)
         route = seat.transports.get(number)
@@ -278,29 +278,29 @@ class HostNet:
 
     # ---- looking
 
-    def connect(self, one: Machine, two: Machine, keep: bool = False) -> None:
+    def connect(self, one: Machine[Any, Any], two: Machine[Any, Any], keep: bool = False) -> None:
         """Let ``one`` dial ``two``, and wait for it."""
         self.feed(one, Dial(self.seat(two).address, keep))
         self.run(1.0)
 
-    def transports(self, machine: Machine) -> list[int]:
+    def transports(self, machine: Machine[Any, Any]) -> list[int]:
         """The numbers of the open transports of a machine."""
         return list(self.seat(machine).transports)
 
-    def traces(self, machine: Machine, event: str | None = None) -> list[TraceEvent]:
+    def traces(self, machine: Machine[Any, Any], event: str | None = None) -> list[TraceEvent]:
         """The trace events of a machine so far, all or of one kind."""
         effects = self.seat(machine).effects
         found = [effect for effect in effects if isinstance(effect, TraceEvent)]
         return [each for each in found if event is None or each.event == event]
 
-    def of(self, machine: Machine, kind: type) -> list[Any]:
+    def of(self, machine: Machine[Any, Any], kind: type) -> list[Any]:
         """The effects of one type of a machine so far."""
         return [effect for effect in self.seat(machine).effects if type(effect) is kind]
 
-    def dials(self, machine: Machine) -> list[DialEnded]:
+    def dials(self, machine: Machine[Any, Any]) -> list[DialEnded]:
         """How the dials of a machine went."""
         return self.of(machine, DialEnded)
 
-    def set_ready(self, machine: Machine, number: int, ready: bool) -> None:
+    def set_ready(self, machine: Machine[Any, Any], number: int, ready: bool) -> None:
         """Let the transport take bytes, or not."""
         self.feed(machine, WriteReady(number, ready))

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
-_Field = descriptor_pb2.FieldDescriptorProto
-_PACKAGE = "oracle"
+from tests.helpers.core.protobuf_classes import message_classes
 
 _SCHEMA: dict[str, list[tuple[str, int, str, bool]]] = {
     # name, number, type, repeated; the seed's repeated topicIDs stand for the single topic too.
@@ -45,32 +43,7 @@ _SCHEMA: dict[str, list[tuple[str, int, str, bool]]] = {
     ],
 }
 
-_TYPES = {"bytes": _Field.TYPE_BYTES, "bool": _Field.TYPE_BOOL, "uint64": _Field.TYPE_UINT64}
-
-
-def _add_field(message: Any, name: str, number: int, kind: str, repeated: bool) -> None:
-    field = message.field.add(name=name, number=number)
-    field.label = _Field.LABEL_REPEATED if repeated else _Field.LABEL_OPTIONAL
-    field.type = _TYPES.get(kind, _Field.TYPE_MESSAGE)
-    if field.type == _Field.TYPE_MESSAGE:
-        field.type_name = f".{_PACKAGE}.{kind}"
-
-
-def _classes() -> dict[str, Any]:
-    file = descriptor_pb2.FileDescriptorProto(name="oracle.proto", package=_PACKAGE)
-    for name, schema in _SCHEMA.items():
-        message = file.message_type.add(name=name)
-        for field in schema:
-            _add_field(message, *field)
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return {
-        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
-        for name in _SCHEMA
-    }
-
-
-_CLASSES = _classes()
+_CLASSES = message_classes("oracle", _SCHEMA)
 Message: Any = _CLASSES["Message"]
 SubOpts: Any = _CLASSES["SubOpts"]
 IHave: Any = _CLASSES["IHave"]

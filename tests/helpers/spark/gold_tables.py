@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import heapq
 import json
-import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -22,6 +21,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rumormill.core.percentiles import percentile
 from rumormill.pipeline.lake import FORMAT
 from rumormill.pipeline.tables.schema import GOLD
 
@@ -183,9 +183,8 @@ class Toy:
 
 
 def rank(values: Sequence[float], share: float) -> float | None:
-    """The contract's percentile: of n sorted values, the one at min(n - 1, floor(share * n))."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, math.floor(share * len(ordered)))] if ordered else None
+    """The percentile, of values in any order."""
+    return percentile(sorted(values), share)
 
 
 def gold_rows(run: Run) -> dict[str, Rows]:
@@ -209,6 +208,8 @@ def gold_rows(run: Run) -> dict[str, Rows]:
         "peers": [
             {
                 **net, "node": name, "published": toy.published[name],
+                "expected": (wanted := sum(toy.published.values()) - toy.published[name]),
+                "missing": wanted - toy.delivered[name],
                 "delivered": toy.delivered[name], "duplicates": toy.duplicates[name],
                 "first_sent": first[name], "repeat_sent": repeated[name],
                 "rejected_by_others": 0, "rejected_here": 0, "ignored_here": 0,

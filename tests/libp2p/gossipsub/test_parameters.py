@@ -79,9 +79,12 @@ def test_values_that_contradict_each_other_are_refused_with_both(
 
 
 def test_the_bounds_themselves_are_allowed() -> None:
-    GossipsubParameters(D=6, D_low=6, D_high=6)
-    GossipsubParameters(mcache_len=3, mcache_gossip=3)
-    GossipsubParameters(prune_backoff=10, unsubscribe_backoff=10)
+    degrees = GossipsubParameters(D=6, D_low=6, D_high=6)
+    assert (degrees.D_low, degrees.D, degrees.D_high) == (6, 6, 6)
+    cache = GossipsubParameters(mcache_len=3, mcache_gossip=3)
+    assert (cache.mcache_len, cache.mcache_gossip) == (3, 3)
+    backoff = GossipsubParameters(prune_backoff=10, unsubscribe_backoff=10)
+    assert (backoff.prune_backoff, backoff.unsubscribe_backoff) == (10, 10)
 
 
 @given(st.tuples(*[st.integers(-2, 14)] * 3))

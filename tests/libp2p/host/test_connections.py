@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
@@ -17,6 +18,7 @@ from rumormill.core.transport import (
     WriteBytes,
 )
 from rumormill.libp2p.host.dialer import Target
+from rumormill.libp2p.host.effects import HostEffect
 from rumormill.libp2p.host.host import Host
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.host.table import ConnectionTable, Link
@@ -152,7 +154,7 @@ def test_parameters_that_contradict_each_other_are_named() -> None:
 # ---- a host under the limits
 
 
-def refused(effects: list[Any]) -> str | None:
+def refused(effects: Sequence[HostEffect]) -> str | None:
     """Why the host closed the transport that was just opened."""
     closed = [effect for effect in effects if isinstance(effect, CloseTransport)]
     events = [effect for effect in effects if getattr(effect, "event", "") == "connection_refused"]

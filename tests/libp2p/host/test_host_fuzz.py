@@ -17,7 +17,13 @@ from rumormill.core.transport import (
     TransportOpened,
     WriteReady,
 )
-from rumormill.libp2p.effects import StreamLost, StreamRenewed, StreamRestarted
+from rumormill.libp2p.effects import (
+    PubsubEffect,
+    PubsubInput,
+    StreamLost,
+    StreamRenewed,
+    StreamRestarted,
+)
 from rumormill.libp2p.host.host import Host
 from tests.helpers.libp2p.host_net import FAKE_PROTOCOL, FakePubsub, HostNet, RawPeer
 
@@ -39,7 +45,7 @@ class Strict(FakePubsub):
         super().__init__()
         self.here: dict[str, bool] = {}
 
-    def handle(self, input: object, now: float) -> list[object]:
+    def handle(self, input: PubsubInput, now: float) -> list[PubsubEffect]:
         if isinstance(input, PeerJoined):
             assert input.peer not in self.here, "joined twice"
             self.here[input.peer] = True

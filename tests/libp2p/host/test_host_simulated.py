@@ -17,6 +17,7 @@ from rumormill.core.transport import Dial
 from rumormill.libp2p.gossipsub import GossipsubRouter
 from rumormill.libp2p.host.host import Host
 from rumormill.libp2p.host.parameters import HostParameters
+from rumormill.libp2p.live.addresses import Multiaddrs
 from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
 from rumormill.libp2p.pubsub.pubsub import Pubsub
 from rumormill.libp2p.pubsub.router import Router
@@ -47,7 +48,9 @@ def node(name: str, simulation: Simulation, router: Router | None = None, life: 
 
 def network(size: int, seed: int = 1, link: Link | None = None) -> tuple[Simulation, list[str]]:
     """Nodes that all keep a connection to the first one, and one to the node before them."""
-    simulation = Simulation(seed, level="transports", link=link or Link(latency=0.02))
+    simulation = Simulation(
+        seed, level="transports", link=link or Link(latency=0.02), addresses=Multiaddrs()
+    )
     names = [f"node {number}" for number in range(size)]
     for name in names:
         simulation.add_node(name, node(name, simulation))
@@ -137,7 +140,7 @@ def test_a_shutdown_leaves_no_half_open_peer() -> None:
 
 
 def test_floodsub_nodes_hear_gossipsub_nodes_over_real_streams() -> None:
-    simulation = Simulation(1, level="transports", link=Link(latency=0.02))
+    simulation = Simulation(1, level="transports", link=Link(latency=0.02), addresses=Multiaddrs())
     simulation.add_node("old", node("old", simulation, FloodsubRouter()))
     simulation.add_node("new", node("new", simulation))
     simulation.connect("old", "new")

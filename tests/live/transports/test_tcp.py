@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import pytest
 
+from rumormill.core.addresses import HostPort
 from rumormill.core.errors import ConfigError
-from rumormill.core.machine import Input
 from rumormill.core.transport import (
     BytesReceived,
     CancelTransport,
@@ -19,13 +19,16 @@ from rumormill.core.transport import (
     OpenTransport,
     TransportClosed,
     TransportFailed,
+    TransportInput,
     TransportOpened,
     WriteBytes,
     WriteReady,
 )
+from rumormill.live.transports import race, tcp_connection
 from rumormill.live.transports import tcp as module
 from rumormill.live.transports.tcp import Tcp
-from rumormill.live.transports.words import own_addresses, reason_of
+from rumormill.live.transports.words import own_hosts, reason_of
+from tests.helpers.live.names import Names
 
 InputType = TypeVar("InputType")
 
@@ -34,11 +37,11 @@ class End:
     """One end: its sockets, and what they told the machine."""
 
     def __init__(self, close_timeout: float = 5.0) -> None:
-        self.inputs: list[Input] = []
+        self.inputs: list[TransportInput] = []
         self._news = asyncio.Event()
-        self.tcp = Tcp(self._feed, close_timeout=close_timeout)
+        self.tcp = Tcp(self._feed, HostPort(), close_timeout=close_timeout)
 
-    def _feed(self, input: Input) -> None:
+    def _feed(self, input: TransportInput) -> None:
         self.inputs.append(input)
         self._news.set()
 
@@ -67,10 +70,10 @@ async def ends(**options: Any) -> AsyncIterator[tuple[End, End]]:
         yield left, right
     finally:
         await asyncio.gather(left.tcp.close(), right.tcp.close())
-        assert left.tcp.connections == right.tcp.connections == 0
+        assert left.tcp.sizes()["connections"] == right.tcp.sizes()["connections"] == 0
 
 
-async def connect(left: End, right: End, address: str = "/ip4/127.0.0.1/tcp/0") -> tuple[int, int]:
+async def connect(left: End, right: End, address: str = "127.0.0.1:0") -> tuple[int, int]:
     (listening,) = await right.tcp.listen([address])
     left.tcp.open(OpenTransport(7, listening))
     ours, theirs = await left.first(TransportOpened), await right.first(TransportOpened)
@@ -78,7 +81,7 @@ async def connect(left: End, right: End, address: str = "/ip4/127.0.0.1/tcp/0") 
     return ours.connection, theirs.connection
 
 
-@pytest.mark.parametrize("address", ["/ip4/127.0.0.1/tcp/0", "/ip6/::1/tcp/0"])
+@pytest.mark.parametrize("address", ["127.0.0.1:0", "[::1]:0"])
 async def test_bytes_travel_both_ways(address: str) -> None:
     async with ends() as (left, right):
         ours, theirs = await connect(left, right, address)
@@ -90,10 +93,66 @@ async def test_bytes_travel_both_ways(address: str) -> None:
 
 async def test_a_name_is_dialed_at_its_address() -> None:
     async with ends() as (left, right):
-        (listening,) = await right.tcp.listen(["/ip4/127.0.0.1/tcp/0"])
-        port = listening.rpartition("/")[2]
-        left.tcp.open(OpenTransport(1, f"/dns4/localhost/tcp/{port}"))
+        (listening,) = await right.tcp.listen(["127.0.0.1:0"])
+        port = listening.rpartition(":")[2]
+        left.tcp.open(OpenTransport(1, f"localhost:{port}"))
         assert (await left.first(TransportOpened)).address == listening
+
+
+class BlackHole:
+    """An address that answers no connection: its backlog is full, and nobody accepts."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.listener = socket.socket()
+        self.listener.bind((host, port))
+        self.listener.listen(0)
+        self.fillers = [socket.socket() for _ in range(4)]
+        for filler in self.fillers:
+            filler.setblocking(False)
+            filler.connect_ex((host, port))
+
+    def close(self) -> None:
+        for each in (self.listener, *self.fillers):
+            each.close()
+
+
+@pytest.mark.parametrize("number", [2, 3])
+async def test_an_address_that_never_answers_does_not_hide_the_next(
+    names: Names, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.setattr(race, "STAGGER", 0.01)
+    async with ends() as (left, right):
+        listening, *_ = await right.tcp.listen(["127.0.0.1:0"])
+        port = int(listening.rpartition(":")[2])
+        holes = [BlackHole(f"127.0.0.{each}", port) for each in range(2, 2 + number)]
+        silent = [f"127.0.0.{each}" for each in range(2, 2 + number)]
+        names.answer("node.example", *silent, "127.0.0.1")
+        left.tcp.open(OpenTransport(7, f"node.example:{port}"))
+        opened = await left.first(TransportOpened)
+        assert (opened.address, opened.dial) == (listening, 7)
+        await asyncio.sleep(0.05)
+        assert len(left.inputs) == 1
+        assert left.tcp.sizes()["dials"] == 0
+        assert left.tcp.sizes()["connections"] == 1
+        for hole in holes:
+            hole.close()
+
+
+async def test_of_two_addresses_that_both_answer_one_connection_is_kept(
+    names: Names, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(race, "STAGGER", 0.0)
+    async with ends() as (left, right):
+        listening, *_ = await right.tcp.listen(["0.0.0.0:0"])
+        names.answer("node.example", "127.0.0.1", "127.0.0.2", "127.0.0.3")
+        port = listening.rpartition(":")[2]
+        for dial in range(20):
+            left.tcp.open(OpenTransport(dial, f"node.example:{port}"))
+        await left.until(lambda: len(left.all(TransportOpened)) == 20)
+        await asyncio.sleep(0.05)
+        assert sorted(each.dial or 0 for each in left.all(TransportOpened)) == list(range(20))
+        assert left.all(TransportClosed) == []
+        assert left.tcp.sizes() == {"connections": 20, "lingering": 0, "dials": 0, "late_writes": 0}
 
 
 def free_port() -> int:
@@ -104,19 +163,19 @@ def free_port() -> int:
 
 async def test_a_dial_that_nobody_answers_fails_in_words() -> None:
     async with ends() as (left, _):
-        left.tcp.open(OpenTransport(1, f"/ip4/127.0.0.1/tcp/{free_port()}"))
+        left.tcp.open(OpenTransport(1, f"127.0.0.1:{free_port()}"))
         assert await left.first(TransportFailed) == TransportFailed(1, "connection_refused")
 
 
 async def test_a_dial_of_no_address_fails() -> None:
     async with ends() as (left, _):
-        left.tcp.open(OpenTransport(1, "localhost:4001"))
+        left.tcp.open(OpenTransport(1, "no address"))
         assert await left.first(TransportFailed) == TransportFailed(1, "bad_address")
 
 
 async def test_a_cancelled_dial_is_not_heard_of() -> None:
     async with ends() as (left, right):
-        (listening,) = await right.tcp.listen(["/ip4/127.0.0.1/tcp/0"])
+        (listening,) = await right.tcp.listen(["127.0.0.1:0"])
         left.tcp.open(OpenTransport(1, listening))
         left.tcp.cancel(CancelTransport(1))
         left.tcp.cancel(CancelTransport(1))
@@ -127,7 +186,7 @@ async def test_a_cancelled_dial_is_not_heard_of() -> None:
 
 async def test_a_connection_that_comes_after_its_dial_was_cancelled_is_cut() -> None:
     async with ends() as (left, right):
-        (listening,) = await right.tcp.listen(["/ip4/127.0.0.1/tcp/0"])
+        (listening,) = await right.tcp.listen(["127.0.0.1:0"])
         left.tcp.open(OpenTransport(1, listening))
         left.tcp._dials.pop(1)  # as a cancel does that comes a moment before the connection
         await right.first(TransportClosed)
@@ -137,7 +196,7 @@ async def test_a_connection_that_comes_after_its_dial_was_cancelled_is_cut() -> 
 async def test_a_socket_that_is_full_says_so_and_says_when_it_is_not() -> None:
     async with ends() as (left, _):
         server = socket.create_server(("127.0.0.1", 0))
-        left.tcp.open(OpenTransport(1, f"/ip4/127.0.0.1/tcp/{server.getsockname()[1]}"))
+        left.tcp.open(OpenTransport(1, f"127.0.0.1:{server.getsockname()[1]}"))
         number = (await left.first(TransportOpened)).connection
         peer, _ = server.accept()
         size = 0
@@ -178,10 +237,10 @@ async def test_after_the_close_nothing_is_heard_of_the_other_end() -> None:
 
 
 async def test_a_peer_that_does_not_close_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LINGER", 0.05)
+    monkeypatch.setattr(tcp_connection, "LINGER", 0.05)
     async with ends() as (left, _):
         server = socket.create_server(("127.0.0.1", 0))
-        left.tcp.open(OpenTransport(1, f"/ip4/127.0.0.1/tcp/{server.getsockname()[1]}"))
+        left.tcp.open(OpenTransport(1, f"127.0.0.1:{server.getsockname()[1]}"))
         number = (await left.first(TransportOpened)).connection
         peer, _ = server.accept()
         left.tcp.finish(CloseTransport(number, "shutdown"))
@@ -193,7 +252,7 @@ async def test_a_peer_that_does_not_close_is_cut_off(monkeypatch: pytest.MonkeyP
 async def test_a_peer_that_reads_nothing_is_cut_off() -> None:
     async with ends(close_timeout=0.05) as (left, _):
         server = socket.create_server(("127.0.0.1", 0))
-        left.tcp.open(OpenTransport(1, f"/ip4/127.0.0.1/tcp/{server.getsockname()[1]}"))
+        left.tcp.open(OpenTransport(1, f"127.0.0.1:{server.getsockname()[1]}"))
         number = (await left.first(TransportOpened)).connection
         peer, _ = server.accept()
         left.tcp.write(WriteBytes(number, bytes(32 << 20)))
@@ -207,7 +266,7 @@ async def test_only_so_many_connections_linger(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(module, "MOST_LINGERING", 1)
     async with ends() as (left, _):
         server = socket.create_server(("127.0.0.1", 0))
-        address = f"/ip4/127.0.0.1/tcp/{server.getsockname()[1]}"
+        address = f"127.0.0.1:{server.getsockname()[1]}"
         for dial in (1, 2):
             left.tcp.open(OpenTransport(dial, address))
         await left.until(lambda: len(left.all(TransportOpened)) == 2)
@@ -224,7 +283,7 @@ async def test_only_so_many_connections_linger(monkeypatch: pytest.MonkeyPatch) 
 async def test_a_reset_is_told_as_one() -> None:
     async with ends() as (left, _):
         server = socket.create_server(("127.0.0.1", 0))
-        left.tcp.open(OpenTransport(1, f"/ip4/127.0.0.1/tcp/{server.getsockname()[1]}"))
+        left.tcp.open(OpenTransport(1, f"127.0.0.1:{server.getsockname()[1]}"))
         number = (await left.first(TransportOpened)).connection
         peer, _ = server.accept()
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -233,15 +292,46 @@ async def test_a_reset_is_told_as_one() -> None:
         server.close()
 
 
-async def test_writing_to_a_connection_that_is_gone_does_nothing() -> None:
-    async with ends() as (left, _):
+async def test_writing_to_a_connection_that_is_gone_is_counted_and_nothing_else() -> None:
+    async with ends() as (left, right):
         left.tcp.write(WriteBytes(99, b"hello"))
         left.tcp.finish(CloseTransport(99, "shutdown"))
+        assert left.tcp.sizes()["late_writes"] == 1
+        assert left.inputs == []
+        ours, _ = await connect(left, right)
+        left.tcp.write(WriteBytes(ours, b"ping"))
+        await right.until(lambda: right.received == b"ping")
+
+
+async def test_writing_to_a_connection_that_we_closed_is_counted_and_nothing_else() -> None:
+    async with ends() as (left, right):
+        ours, _ = await connect(left, right)
+        left.tcp.write(WriteBytes(ours, b"last words"))
+        left.tcp.finish(CloseTransport(ours, "shutdown"))
+        left.tcp.write(WriteBytes(ours, b"too late"))
+        await right.first(TransportClosed)
+        assert right.received == b"last words"
+        assert left.tcp.sizes()["late_writes"] == 1
+
+
+async def test_a_later_close_shortens_the_time_that_a_connection_was_given() -> None:
+    async with ends(close_timeout=3600.0) as (left, _):
+        server = socket.create_server(("127.0.0.1", 0))
+        left.tcp.open(OpenTransport(1, f"127.0.0.1:{server.getsockname()[1]}"))
+        number = (await left.first(TransportOpened)).connection
+        peer, _ = server.accept()
+        left.tcp.write(WriteBytes(number, bytes(32 << 20)))
+        left.tcp.finish(CloseTransport(number, "shutdown"))
+        async with asyncio.timeout(10):
+            await left.tcp.close(timeout=0.05)
+        assert left.all(TransportClosed)
+        peer.close()
+        server.close()
 
 
 async def test_a_port_in_use_is_one_sentence() -> None:
     async with ends() as (left, right):
-        (listening,) = await right.tcp.listen(["/ip4/127.0.0.1/tcp/0"])
+        (listening,) = await right.tcp.listen(["127.0.0.1:0"])
         with pytest.raises(ConfigError) as caught:
             await left.tcp.listen([listening])
         assert str(caught.value) == (
@@ -257,17 +347,26 @@ async def test_an_address_that_is_none_is_one_sentence() -> None:
 
 async def test_closing_ends_dials_that_are_under_way() -> None:
     async with ends() as (left, right):
-        (listening,) = await right.tcp.listen(["/ip4/127.0.0.1/tcp/0"])
+        (listening,) = await right.tcp.listen(["127.0.0.1:0"])
         left.tcp.open(OpenTransport(1, listening))
         await left.tcp.close()
         assert left.inputs == []
 
 
-def test_listening_everywhere_is_told_as_addresses_that_can_be_dialed() -> None:
-    found = own_addresses(("0.0.0.0", 4001))
-    assert found[0] == "/ip4/127.0.0.1/tcp/4001"
-    assert not any("0.0.0.0" in each for each in found)
-    assert own_addresses(("::", 4001, 0, 0))[0] == "/ip6/::1/tcp/4001"
+def test_a_socket_that_listens_everywhere_has_hosts_that_can_be_dialed() -> None:
+    found = own_hosts("0.0.0.0")
+    assert found[0] == "127.0.0.1"
+    assert "0.0.0.0" not in found
+    assert own_hosts("::")[0] == "::1"
+    assert own_hosts("127.0.0.7") == ["127.0.0.7"]
+
+
+async def test_listening_everywhere_is_told_as_addresses_that_can_be_dialed() -> None:
+    async with ends() as (left, right):
+        address, *_ = await right.tcp.listen(["0.0.0.0:0"])
+        assert address.startswith("127.0.0.1:")
+        left.tcp.open(OpenTransport(1, address))
+        assert (await left.first(TransportOpened)).address == address
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,16 @@ from typing import Any
 
 import pytest
 
+from rumormill.core.addresses import HostPort
 from rumormill.core.errors import ConfigError, ConnectError, LocalProtocolError
-from rumormill.core.machine import Input, Received, Send
+from rumormill.core.machine import Received, Send
 from rumormill.live.transports import udp as module
-from rumormill.live.transports.udp import Udp, resolve
+from rumormill.live.transports.names import MOST_ANSWERS
+from rumormill.live.transports.udp import Udp, resolve_all
+from tests.helpers.live.names import Names
 
 LOOPBACK = "127.0.0.1:0"
+ADDRESSES = HostPort()
 
 
 class End:
@@ -24,10 +28,9 @@ class End:
         self.received: list[Received] = []
         self.lost: list[tuple[str, str | None]] = []
         self._news = asyncio.Event()
-        self.udp = Udp(self._feed, self._lose)
+        self.udp = Udp(self._feed, ADDRESSES, self._lose)
 
-    def _feed(self, input: Input) -> None:
-        assert isinstance(input, Received)
+    def _feed(self, input: Received) -> None:
         self.received.append(input)
         self._news.set()
 
@@ -153,7 +156,7 @@ async def test_what_the_system_does_not_take_waits_in_order_and_past_a_bound_is_
 ) -> None:
     monkeypatch.setattr(module, "MOST_WAITING", 3)
     async with ends() as (left, right, _, theirs):
-        each = left.udp._sockets[False]
+        each = left.udp._sockets[4]
         full = FullSocket(each._socket)
         each._socket = full  # type: ignore[assignment]
         for number in range(5):
@@ -170,7 +173,7 @@ async def test_what_the_system_does_not_take_waits_in_order_and_past_a_bound_is_
 
 async def test_nothing_overtakes_what_waits() -> None:
     async with ends() as (left, right, _, theirs):
-        each = left.udp._sockets[False]
+        each = left.udp._sockets[4]
         full = FullSocket(each._socket)
         each._socket = full  # type: ignore[assignment]
         left.udp.send(Send(theirs, b"first"))
@@ -182,7 +185,7 @@ async def test_nothing_overtakes_what_waits() -> None:
 
 async def test_what_waits_at_the_close_is_counted_as_lost() -> None:
     async with ends() as (left, _, _, theirs):
-        each = left.udp._sockets[False]
+        each = left.udp._sockets[4]
         each._socket = FullSocket(each._socket)  # type: ignore[assignment]
         left.udp.send(Send(theirs, b"x"))
         left.udp.close()
@@ -199,13 +202,13 @@ async def test_an_error_of_the_system_costs_one_datagram() -> None:
 
 async def test_a_node_that_closes_itself_on_a_datagram_reads_no_further() -> None:
     async with ends() as (left, right, _, theirs):
-        seen: list[Input] = []
+        seen: list[Received] = []
 
-        def feed(input: Input) -> None:
+        def feed(input: Received) -> None:
             seen.append(input)
             closing.close()
 
-        closing = Udp(feed, right._lose)
+        closing = Udp(feed, ADDRESSES, right._lose)
         (address,) = await closing.listen([LOOPBACK])
         for _ in range(3):
             left.udp.send(Send(address, b"x"))
@@ -242,17 +245,46 @@ async def test_our_address_towards_a_peer_is_what_the_peer_sees() -> None:
 # ---- addresses
 
 
-async def test_a_name_is_resolved_to_a_peer() -> None:
-    assert await resolve("localhost:6881") in ("127.0.0.1:6881", "[::1]:6881")
-    assert await resolve("[0::1]:6881") == "[::1]:6881"
+async def test_a_name_is_resolved_to_its_peers() -> None:
+    found = await resolve_all("localhost:6881", ADDRESSES)
+    assert found and set(found) <= {"127.0.0.1:6881", "[::1]:6881"}
+    assert await resolve_all("[::1]:6881", ADDRESSES) == ("[::1]:6881",)
 
 
 async def test_a_name_that_nobody_knows_is_one_sentence() -> None:
     with pytest.raises(ConnectError) as caught:
-        await resolve("no-such-host.invalid:6881")
+        await resolve_all("no-such-host.invalid:6881", ADDRESSES)
     assert str(caught.value) == "could not reach no-such-host.invalid:6881: name not found"
 
 
 async def test_port_0_is_nobody() -> None:
     with pytest.raises(LocalProtocolError, match="port 0"):
-        await resolve("127.0.0.1:0")
+        await resolve_all("127.0.0.1:0", ADDRESSES)
+
+
+async def test_all_answers_are_given_in_order_as_far_as_our_sockets_reach(
+    names: Names,
+) -> None:
+    names.answer("both.example", "2001:db8::1", "192.0.2.1", "2001:db8::1", "192.0.2.2")
+    names.answer("six.example", "2001:db8::1")
+    only_four = End()
+    await only_four.udp.listen([LOOPBACK])
+    both = "both.example:6881"
+    everything = ("[2001:db8::1]:6881", "192.0.2.1:6881", "192.0.2.2:6881")
+    assert await resolve_all(both, ADDRESSES) == everything
+    # The first answer is out of our reach, and does not hide the others.
+    assert await only_four.udp.resolve_all(both) == ("192.0.2.1:6881", "192.0.2.2:6881")
+    with pytest.raises(ConnectError, match=r"could not reach six\.example:6881: we have no socket"):
+        await only_four.udp.resolve_all("six.example:6881")
+    only_four.udp.close()
+
+
+async def test_a_name_with_very_many_addresses_is_cut_short(names: Names) -> None:
+    names.answer("many.example", *[f"192.0.2.{number}" for number in range(200)])
+    assert len(await resolve_all("many.example:1", ADDRESSES)) == MOST_ANSWERS
+
+
+async def test_a_datagram_to_a_name_is_lost_without_a_look_up() -> None:
+    async with ends() as (left, _, _, _):
+        left.udp.send(Send("localhost:6881", b"x"))
+        assert left.lost == [("not_an_ip_address", "localhost:6881")]

@@ -76,7 +76,7 @@ def test_what_cannot_be_is_one_sentence(
 def test_without_pyarrow_the_extra_is_named(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(report, "find_spec", lambda name: None)
+    monkeypatch.setattr("rumormill.system.packages.find_spec", lambda name: None)
     code, _, err = run(capsys, "--tables", tmp_path)
     assert code == 2 and "pip install 'rumormill[spark]'" in err
 

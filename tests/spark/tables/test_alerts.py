@@ -53,6 +53,21 @@ def suppliers(network: str, node: str, *delivered: int) -> Rows:
     ]
 
 
+def calm_ten() -> Rows:
+    """Ten nodes, of which three publish. A publisher has its first copies from the other two, who
+    are nearest, and everybody has further copies of everything from the rest of its mesh."""
+    names = [f"n{number}" for number in range(10)]
+    rows = []
+    for node in names:
+        nearest = [name for name in names[:3] if name != node]
+        mesh = [name for name in names if name != node][:7]
+        for peer in mesh:
+            first = 90 // len(nearest) if peer in nearest else 1
+            rows.append({"network": "calm ten", "node": node, "peer": peer, "delivered": first,
+                         "duplicates": 50})  # fmt: skip
+    return rows
+
+
 def sent(network: str, peer: str, **counts: int) -> dict[str, Any]:
     """What a peer sent to the node "a" in a minute."""
     return {"network": network, "node": "a", "peer": peer, **counts}
@@ -92,6 +107,7 @@ def found(spark: SparkSession) -> Alerts:
         *suppliers("eclipsed", "few", 10),
         *[row for name in "abcd" for row in suppliers("eclipsed", name, 20, 20, 20, 20)],
         *[row for name in "abcd" for row in suppliers("small", name, 40, 40)],
+        *calm_ten(),
         # Spam: s sends rubbish; in the other network everybody's messages are refused.
         sent("spammed", "b", delivered=90, rejected=1),
         sent("spammed", "c", delivered=90, rejected=1),
@@ -147,8 +163,14 @@ def test_a_mesh_in_two_parts_is_a_partition_and_a_node_alone_is_none(found: Aler
 
 def test_a_node_fed_by_two_peers_while_others_have_many_is_eclipsed(found: Alerts) -> None:
     assert {network for network, kind in found if kind == "eclipse"} == {"eclipsed"}
-    words = "98 % of its 60 first copies came from at most 2 peers; of the node in the middle, 50 %"
+    words = "98 % of its 60 copies came from at most 2 peers; of the node in the middle, 50 %"
     assert found["eclipsed", "eclipse"] == [(None, 60.0, "victim", words)]
+
+
+def test_a_calm_network_of_ten_raises_no_alert(found: Alerts) -> None:
+    first = [row["delivered"] for row in calm_ten() if row["node"] == "n0"]
+    assert sum(sorted(first)[-2:]) / sum(first) > 0.94  # two peers are nearest, and no threat
+    assert not [kind for network, kind in found if network == "calm ten"]
 
 
 def test_messages_of_one_publisher_that_get_lost_are_censored_unless_it_lost_them_itself(

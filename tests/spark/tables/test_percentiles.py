@@ -1,8 +1,7 @@
-"""Percentiles: number min(n - 1, floor(f n)) of n values in order."""
+"""Percentiles of rows: the same as core's rule gives for a list."""
 
 from __future__ import annotations
 
-import math
 import random
 from itertools import pairwise
 
@@ -10,14 +9,11 @@ import numpy as np
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from rumormill.core.percentiles import percentile
 from rumormill.pipeline.tables.percentiles import percentiles, upper_end
 from rumormill.pipeline.tables.sums_of_deliveries import bins_of
 
-WANTED = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "top": 1.0}
-
-
-def by_hand(values: list[int], share: float) -> int:
-    return sorted(values)[min(len(values) - 1, math.floor(share * len(values)))]
+WANTED = {"p7": 0.07, "p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "top": 1.0}
 
 
 def test_percentiles_are_exact_for_groups_of_any_size_and_shape(spark: SparkSession) -> None:
@@ -51,10 +47,10 @@ def test_percentiles_are_exact_for_groups_of_any_size_and_shape(spark: SparkSess
         for row in percentiles(bins, ["name"], WANTED).collect()
     }
     assert found == {
-        name: [by_hand(values, share) for share in WANTED.values()]
+        name: [percentile(sorted(values), share) for share in WANTED.values()]
         for name, values in groups.items()
     }
-    assert found["two"] == [9, 9, 9, 9] and found["ten"] == [6, 10, 10, 10]
+    assert found["two"] == [3, 3, 9, 9, 9, 9] and found["ten"] == [1, 5, 9, 10, 10, 10]
 
 
 def test_bins_are_in_the_order_of_their_values_and_end_where_they_say(spark: SparkSession) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from rumormill.pipeline.tables.publications import publications, published
+from rumormill.pipeline.tables.publications import expected_of_nodes, publications, published
 from tests.helpers.spark.trace_lines import at, rows_of, trace_of
 
-MEMBERS = "network string, topic string, node string, since timestamp, until timestamp"
+MEMBERS = (
+    "network string, topic string, node string, expected_since timestamp, expected_until timestamp"
+)
 
 
-def test_expected_are_the_other_nodes_that_are_subscribed_at_that_moment(
+def test_expected_are_the_other_nodes_of_which_it_is_expected_at_that_moment(
     spark: SparkSession,
 ) -> None:
     members = spark.createDataFrame(
@@ -46,6 +48,12 @@ def test_expected_are_the_other_nodes_that_are_subscribed_at_that_moment(
         ("m5", "news", "x", 5.0, None, 3, 0.0),  # a, b, c: x itself does not listen
         ("m6", "weather", "a", 61.0, None, 1, 60.0),  # d
         ("m7", "nobody", "a", 61.5, None, 0, 60.0),
+    ]
+    assert rows_of(expected_of_nodes(found, members), "node expected") == [
+        ("a", 2),  # m4, m5
+        ("b", 3),  # m1, m2, m5
+        ("c", 4),  # m2, m3, m4, m5
+        ("d", 1),  # m6
     ]
 
 

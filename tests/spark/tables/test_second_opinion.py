@@ -25,13 +25,21 @@ ends as (  -- a node that others saw leave ended with its own last event
     select node, max(time) as last from trace
     where node in (select peer from trace where event = 'peer_left') group by node
 ),
-member as (
+told as (
     select s.topic, s.node, s.time as since,
+        (select min(u.time) from trace u where u.event = 'unsubscribed' and u.node = s.node
+         and u.topic = s.topic and u.time >= s.time) as until
+    from trace s where s.event = 'subscribed'
+),
+member as (  -- expected from when a peer knows of it until its end, or a second before a silent one
+    select t.topic, t.node,
         coalesce(
-            (select min(u.time) from trace u where u.event = 'unsubscribed' and u.node = s.node
-             and u.topic = s.topic and u.time >= s.time),
-            ends.last, timestamptz '2999-01-01') as until
-    from trace s left join ends on ends.node = s.node where s.event = 'subscribed'
+            (select min(k.time) from trace k where k.event = 'peer_subscribed' and k.peer = t.node
+             and k.topic = t.topic and k.time >= t.since
+             and k.time < coalesce(t.until, ends.last, timestamptz '2999-01-01')),
+            t.since) as since,
+        coalesce(t.until, ends.last - interval 1 second, timestamptz '2999-01-01') as until
+    from told t left join ends on ends.node = t.node
 ),
 message as (
     select topic, message_id, node as publisher, time,
@@ -58,13 +66,13 @@ chain as (
 ranked as (
     select topic, latency, row_number() over (partition by topic order by latency) - 1 as place,
         count(*) over (partition by topic) as n
-    from first
+    from first where expected
 ),
 latencies as (
     select topic,
-        max(latency) filter (place = floor(0.5 * n)) / 1000 as p50,
-        max(latency) filter (place = floor(0.9 * n)) / 1000 as p90,
-        max(latency) filter (place = floor(0.99 * n)) / 1000 as p99,
+        max(latency) filter (place = ceil(0.5 * n) - 1) / 1000 as p50,
+        max(latency) filter (place = ceil(0.9 * n) - 1) / 1000 as p90,
+        max(latency) filter (place = ceil(0.99 * n) - 1) / 1000 as p99,
         max(latency) / 1000 as top
     from ranked group by topic
 ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytest
 from pyspark.sql import SparkSession
@@ -59,13 +59,16 @@ class Truth:
     expected: int = 0
     delivered: int = 0
     unexpected: int = 0
+    latencies: list[float] = field(default_factory=list)
+    """Of what was expected, sorted."""
 
 
 def audit(trace: Iterable[TraceEvent]) -> Truth:
     truth = Truth()
     members: set[str] = set()
     wanted: dict[bytes | None, set[str]] = {}
-    got: set[tuple[bytes | None, str]] = set()
+    published_at: dict[bytes | None, float] = {}
+    got: dict[tuple[bytes | None, str], float] = {}
     for event in trace:
         if event.event == kinds.SUBSCRIBED:
             members.add(event.node)
@@ -74,10 +77,16 @@ def audit(trace: Iterable[TraceEvent]) -> Truth:
         elif event.event == kinds.PUBLISHED:
             wanted[event.message_id] = members - {event.node}
             truth.expected += len(members - {event.node})
+            published_at[event.message_id] = event.time
         elif event.event == kinds.DELIVERED and event.peer is not None:
-            got.add((event.message_id, event.node))
+            got.setdefault((event.message_id, event.node), event.time)
     truth.delivered = len(got)
     truth.unexpected = sum(node not in wanted[message] for message, node in got)
+    truth.latencies = sorted(
+        time - published_at[message]
+        for (message, node), time in got.items()
+        if node in wanted[message]
+    )
     return truth
 
 
@@ -132,18 +141,24 @@ def test_the_figures_are_those_of_the_simulators_own_metrics(
     trace = traces["calm"]
     ((_, delivered, _, ratio, duplicates, median, recoveries),) = found["topics"]["calm"]
     assert ratio == pytest.approx(metrics.delivery_ratio(trace))
-    latencies = sorted(metrics.latencies(trace))
-    assert delivered == len(latencies)
-    assert median == pytest.approx(latencies[len(latencies) // 2] * 1000, abs=0.001)
+    assert delivered == len(list(metrics.latencies(trace)))
+    latencies = audit(trace).latencies  # what came to nodes that had left is nobody's latency
+    half = metrics.percentiles(latencies)[50]
+    assert median == pytest.approx(half * 1000, abs=0.001)
     # Copies that come back to the publisher are no further copies of a delivery.
     assert isinstance(duplicates, float) and isinstance(recoveries, int)
     assert 0 < duplicates <= metrics.duplicates_per_delivery(trace)
     assert recoveries > 0
 
 
-def test_ends_that_nobody_told_are_found_nearly_all(found: Found) -> None:
+def test_ends_that_nobody_told_are_found_nearly_all(
+    found: Found, traces: dict[str, list[TraceEvent]]
+) -> None:
     ((told, *_),), ((untold, *_),) = found["topics"]["churning"], found["topics"]["untold"]
-    assert isinstance(told, int) and untold == pytest.approx(told, rel=0.01)
+    crashes = sum(event.event == NODE_CRASHED for event in traces["churning"])
+    assert isinstance(told, int) and isinstance(untold, int) and crashes > 10
+    # A message is published each second; that of the last one before a silent end is in doubt.
+    assert told - crashes - 0.01 * told <= untold <= told
 
 
 def test_wrong_clocks_are_found_and_corrected(found: Found) -> None:

@@ -11,6 +11,7 @@ from rumormill.pipeline.tables.traffic import activity, counters, counts, names
 from tests.helpers.spark.trace_lines import by_network, held, trace_of
 
 Intervals = dict[str, list[tuple[str, str, float, float | None]]]
+"""Topic, node, since, until."""
 
 LEAVES = """
     0.0   a  subscribed    @news
@@ -73,10 +74,26 @@ RETURNS_SOON = """
     8.0    c  subscribed   @news
     9.0    c  delivered    @news  #m2  <a
 """
+# c tells of its end; d is killed, comes back, and its peers learn of it a moment later.
+KNOWN = """
+    0.0    a  subscribed       @news
+    0.0    c  subscribed       @news
+    0.0    d  subscribed       @news
+    0.2    a  peer_subscribed  @news  <c
+    0.3    d  peer_subscribed  @news  <c
+    0.4    a  peer_subscribed  @news  <d
+    0.5    a  peer_joined      <d
+    0.5    a  peer_subscribed  @other  <a
+    5.0    c  unsubscribed     @news
+    10.0   d  delivered        @news  #m1  <a
+    10.1   a  peer_left        <d
+    20.0   d  subscribed       @news
+    20.4   a  peer_subscribed  @news  <d
+"""
 
 
 @pytest.fixture(scope="module")
-def intervals(spark: SparkSession) -> Intervals:
+def tables(spark: SparkSession) -> tuple[Intervals, Intervals]:
     trace = trace_of(
         spark,
         LEAVES,
@@ -87,9 +104,25 @@ def intervals(spark: SparkSession) -> Intervals:
         dead_witness=DEAD_WITNESS,
         returns=RETURNS,
         returns_soon=RETURNS_SOON,
+        known=KNOWN,
     )
     active = held("activity", activity(counters(counts(trace), names(trace))))
-    return by_network(subscriptions(history(trace), active), "topic node since until")
+    found = held("subscriptions", subscriptions(history(trace), active))
+    return (
+        by_network(found, "topic node since until"),
+        by_network(found, "topic node expected_since expected_until"),
+    )
+
+
+@pytest.fixture(scope="module")
+def intervals(tables: tuple[Intervals, Intervals]) -> Intervals:
+    return tables[0]
+
+
+@pytest.fixture(scope="module")
+def expected(tables: tuple[Intervals, Intervals]) -> Intervals:
+    """When messages must have been published to be expected of the node."""
+    return tables[1]
 
 
 def test_a_subscription_lasts_until_the_node_leaves_the_topic_or_to_the_end(
@@ -152,4 +185,37 @@ def test_a_node_that_is_back_within_the_minute_had_ended_when_its_peer_saw_it_le
         ("news", "a", 0.0, None),
         ("news", "c", 0.0, 6.0),
         ("news", "c", 8.0, None),
+    ]
+
+
+def test_messages_are_expected_as_long_as_a_node_is_subscribed_where_peers_tell_nothing(
+    intervals: Intervals, expected: Intervals
+) -> None:
+    assert expected["net"] == intervals["net"]
+    assert expected["crashes"] == intervals["crashes"]  # the end is known to the moment
+    assert expected["unseen"] == intervals["unseen"]
+
+
+def test_nothing_is_expected_of_the_last_second_of_a_node_that_ended_without_a_word(
+    expected: Intervals,
+) -> None:
+    assert expected["seen"][-1] == ("news", "c", 0.0, 4.0)
+    assert expected["returns"][1:] == [("news", "c", 0.0, 4.0), ("news", "c", 130.2, None)]
+    assert expected["returns_soon"][1:] == [("news", "c", 0.0, 5.0), ("news", "c", 8.0, None)]
+
+
+def test_nothing_is_expected_of_a_node_before_the_first_of_its_peers_knows_of_it(
+    intervals: Intervals, expected: Intervals
+) -> None:
+    assert intervals["known"] == [
+        ("news", "a", 0.0, None),
+        ("news", "c", 0.0, 5.0),
+        ("news", "d", 0.0, 10.1),
+        ("news", "d", 20.0, None),
+    ]
+    assert expected["known"] == [
+        ("news", "a", 0.0, None),  # nobody tells of it and this topic
+        ("news", "c", 0.2, 5.0),
+        ("news", "d", 0.4, 9.1),
+        ("news", "d", 20.4, None),
     ]

@@ -7,10 +7,10 @@ import contextlib
 from collections.abc import Callable, Iterable
 
 from rumormill.bep50.effects import Contact, ContactEnded
+from rumormill.bep50.live.addresses import resolve
 from rumormill.bep50.wire.addresses import parse_address, peer_text
 from rumormill.core.errors import ConfigError, ConnectError, LocalProtocolError
 from rumormill.core.machine import Input
-from rumormill.live.transports.udp import resolve
 
 FIRST_DELAY, LONGEST_DELAY = 1.0, 60.0
 """Seconds until a name that nobody knows is looked up again; the delay doubles each time."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rumormill.bep50.effects import (
     ContactEnded,
@@ -22,6 +22,7 @@ from rumormill.bep50.effects import (
     Listening,
     Restore,
 )
+from rumormill.bep50.live.addresses import ADDRESSES, resolve
 from rumormill.bep50.live.contacts import Contacts, known_peers
 from rumormill.bep50.live.key_file import load_item_key
 from rumormill.bep50.live.main_side import StoredValues, main_addresses
@@ -46,9 +47,10 @@ from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities
 from rumormill.live.checker import Subject
+from rumormill.live.driver import Driver
 from rumormill.live.network import Network
 from rumormill.live.subscription import Subscription, WhenFull
-from rumormill.live.transports.udp import Udp, resolve
+from rumormill.live.transports.udp import Udp
 from rumormill.live.validation import ValidatorFunction
 
 if TYPE_CHECKING:
@@ -82,15 +84,17 @@ class Bep50Network(ValueNetwork):
             main=main,
             name=own_id.hex(),
         )
+        self._driver: Driver[Any] = Driver(self._node)
         super().__init__(
             name=name,
             id=own_id.hex(),
-            machine=self._node,
+            driver=self._driver,
             capabilities=Capabilities(
                 largest_message=LARGEST_DATA, every_message=False, acknowledged=True
             ),
             subject=Subject(genuine, self._messages),
             validator_concurrency=live.validator_concurrency,
+            close_timeout=live.close_timeout,
         )
         self._main = main
         self._addresses: tuple[str, ...] = ()
@@ -102,15 +106,16 @@ class Bep50Network(ValueNetwork):
         self._heard: dict[str, None] = {}
         """Topics whose values the machine delivers."""
         self._stored = StoredValues(self._driver.trace, self._changes.happened)
-        self._udp = Udp(self._driver.feed, self._datagram_lost)
+        self._udp = Udp(self._driver.feed, ADDRESSES, self._datagram_lost)
         self._contacts = Contacts(self._driver.feed, self._unresolved)
         self._mainline = self._make_mainline()
         self._publisher = Publisher(
             self._node, self._driver.feed, self._look_until, self._changes.happened, self._shared
         )
-        self._driver.on(self._udp.handlers)
-        self._driver.on(self._publisher.handlers)
-        self._driver.on({ContactEnded: self._contact_ended})
+        self._udp.attach(self._driver)
+        self._driver.on(ContactEnded, self._contact_ended)
+        for kind, handler in self._publisher.handlers.items():
+            self._driver.on(kind, handler)
         self._state_file: StateFile | None = None
 
     # ---- what there is
@@ -370,7 +375,8 @@ class Bep50Network(ValueNetwork):
             random=random.Random(random.SystemRandom().getrandbits(128)),
             announce=not self._settings.overlay.read_only,
         )
-        self._driver.on(mainline.handlers)
+        for kind, handler in mainline.handlers.items():
+            self._driver.on(kind, handler)
         return mainline
 
     async def _start(self) -> None:
@@ -411,9 +417,11 @@ class Bep50Network(ValueNetwork):
         self._changes.happened()
         await self._drain()
         state = self._node.state()
-        await super()._close()
-        if self._state_file is not None:
-            await self._state_file.close(state)
+        try:
+            await super()._close()
+        finally:
+            if self._state_file is not None:
+                await self._state_file.close(state)
 
     async def _drain(self) -> None:
         loop = asyncio.get_running_loop()

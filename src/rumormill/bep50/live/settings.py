@@ -16,6 +16,7 @@ from rumormill.bep50.main_dht.parameters import MainParameters
 from rumormill.bep50.overlay.parameters import OverlayParameters
 from rumormill.bep50.wire.addresses import parse_address
 from rumormill.core.parameters import Parameters
+from rumormill.live.family import SettingsPage
 from rumormill.live.parameters import LiveParameters
 from rumormill.live.setting_keys import Key, keys_of, part_of
 
@@ -70,4 +71,24 @@ def read_settings(network: str, values: Mapping[str, Any]) -> Bep50Settings:
         overlay=part_of(OverlayParameters, values),
         main=part_of(MainParameters, values),
         mainline=part_of(MainlineParameters, values),
+    )
+
+
+def settings_page() -> SettingsPage:
+    """The page of these keys in the documentation."""
+    return SettingsPage(
+        "bep50-settings.md",
+        "bep50",
+        """# Settings of bep50
+
+The same keys everywhere: `rumormill.open("bep50", query_timeout=1)`, `--set query_timeout=1` on the
+command line, and `query_timeout = 1` in a table of `node.toml`. A wrong value or an unknown key is
+named in one sentence. What the family is: [bep50.md](bep50.md). This page is made by `make docs`.
+""",
+        {
+            "The network": (LiveParameters, Bep50Parameters),
+            "The overlay": (OverlayParameters,),
+            "The main DHT": (MainlineParameters,),
+            "Items on the main DHT": (MainParameters,),
+        },
     )

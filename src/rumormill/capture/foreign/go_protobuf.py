@@ -14,10 +14,12 @@ from rumormill.capture.foreign.errors import BadEventError, MalformedError
 from rumormill.capture.foreign.findings import Findings
 from rumormill.capture.foreign.json_lines import describe
 from rumormill.capture.foreign.names import LONGEST_NAME, Cache, peer_name
-from rumormill.capture.foreign.protobuf import read_field, read_fields, read_frames, read_message
+from rumormill.capture.foreign.protobuf import LONGEST_FRAME, read_frames, read_time
 from rumormill.capture.foreign.rows import LATEST, Row
 from rumormill.capture.foreign.source import ByteSource
 from rumormill.capture.foreign.translate import Packet, Translator
+from rumormill.core.errors import RemoteProtocolError
+from rumormill.core.protobuf import VARINT, fields, read_field, read_message
 
 Message = dict[int, Any]
 """The fields of a protobuf message by number: numbers and bytes."""
@@ -65,10 +67,10 @@ class GoProtobufReader:
             self._offset = 0
             try:
                 done = self._read_buffer(buffer)
-            except MalformedError as error:
+            except (MalformedError, RemoteProtocolError) as error:
                 # Nothing behind the damage can be trusted, but how much it is can be counted.
                 size = len(buffer) + sum(map(len, pieces)) - self._offset
-                self._findings.problem(str(error), self._begin + self._offset, size)
+                self._findings.problem(_what_broke(error), self._begin + self._offset, size)
                 yield self._translator.take()
                 return
             self._begin += done
@@ -103,11 +105,9 @@ class GoProtobufReader:
 
     def _read_event(self, buffer: bytes, offset: int, end: int) -> None:
         self._offset = offset
-        event: Message = read_message(buffer, offset, end)
+        event: Message = read_message(buffer, offset, end, read_time)
         try:
             self._handle(event)
-        except MalformedError:
-            raise
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             self._findings.bad_event(_describe(error), self._begin + offset, end - offset)
         else:
@@ -214,11 +214,11 @@ class GoProtobufReader:
         subscriptions: list[tuple[bool, str | None]] = []
         control = [0, 0, 0, 0, 0]
         wanted: list[bytes] = []
-        for number, value in read_fields(meta):
+        for number, value in _fields(meta):
             if number == 1:
                 messages += 1
             elif number == 2:
-                subscription: Message = dict(read_fields(_bytes(value)))
+                subscription: Message = dict(_fields(_bytes(value)))
                 subscriptions.append((subscription.get(1) == 1, self._texts[subscription[2]]))
             elif number == 3:
                 unknown += self._read_control(_bytes(value), control, wanted)
@@ -229,14 +229,20 @@ class GoProtobufReader:
     def _read_control(self, raw: bytes, counts: list[int], wanted: list[bytes]) -> int:
         """Count IHAVE, IWANT, GRAFT, PRUNE and IDONTWANT; returns how many fields are none."""
         unknown = 0
-        for number, value in read_fields(raw):
+        for number, value in _fields(raw):
             if number > len(counts):
                 unknown += 1
                 continue
             counts[number - 1] += 1
             if number == 2:
-                wanted += [self._ids[each] for at, each in read_fields(_bytes(value)) if at == 1]
+                wanted += [self._ids[each] for at, each in _fields(_bytes(value)) if at == 1]
         return unknown
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """All fields of a message in their order: number and value. A frame bounds how many."""
+    for number, kind, first, last in fields(message, 0, len(message), LONGEST_FRAME):
+        yield number, first if kind == VARINT else message[first:last]
 
 
 def _bytes(value: int | bytes) -> bytes:
@@ -255,6 +261,11 @@ def _text(raw: bytes) -> str:
     if len(raw) > LONGEST_NAME:
         raise BadEventError(f"a name of {len(raw)} bytes")
     return raw.decode("utf-8", "replace")
+
+
+def _what_broke(error: MalformedError | RemoteProtocolError) -> str:
+    """The reader speaks of a peer that sent it; here it is a file that was damaged."""
+    return error.detail if isinstance(error, RemoteProtocolError) else str(error)
 
 
 def _describe(error: Exception) -> str:

@@ -7,12 +7,12 @@ imported twice by mistake, and an import that was cut off is noticed.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rumormill.capture.foreign.errors import TraceImportError
+from rumormill.system.files import replace_file
 
 FILE = "imports.json"
 
@@ -62,9 +62,5 @@ class Ledger:
         self._write()
 
     def _write(self) -> None:
-        new = self._file.with_suffix(".new")
-        with new.open("w") as file:
-            json.dump({"format": 1, "imports": self._imports}, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(self._file)
+        content = json.dumps({"format": 1, "imports": self._imports}, indent=1)
+        replace_file(self._file, content.encode(), alone=True)

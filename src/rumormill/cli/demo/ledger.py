@@ -1,201 +1,144 @@
-"""The books of a demo: what was published, what each node reported, and what follows from it.
+"""The books of an act: what was published, what came to whom, and what follows from it.
 
-A message is *expected* of every node that was there when it was published, its publisher apart.
-For the node that is killed, its life is cut into pieces by the time of publication:
+What is expected of a node is decided as in the tables of the pipeline (``docs/tables.md``): what
+was published after others knew of it and before its end; of one that was killed, before the last
+second of its life, as what was on its way then died with it:
 
-    ....... expected .......|in doubt|............ away ............|....... expected .......
-                            1 s     kill                    back in the mesh
-
-*Away*: nobody could give it the message. *In doubt*: it may have got the message, but what it had
-not told yet died with it. Neither is expected of it; both are counted and shown.
+    ....... expected .......| 1 s |.......... away ..........|....... expected .......
+                                kill                        back
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from enum import Enum
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 DOUBT = 1.0
-"""Seconds before a kill in which we cannot know what the killed node received."""
+"""Seconds before a silent end in which nothing is expected; ``GRACE_SECONDS`` of the tables."""
 
 
-class Publication(NamedTuple):
-    """A message that a worker says it published."""
-
-    number: int
-    publisher: int
-    at: float
-
-
-class Absence(NamedTuple):
-    """When a node was killed, and when another node first had it in its mesh again."""
-
-    killed_at: float
-    back_at: float = math.inf
-
-
-class Standing(Enum):
-    """What a message is to a node."""
-
-    OWN = "own"
-    EXPECTED = "expected"
-    IN_DOUBT = "in doubt"
-    AWAY = "away"
-
-
-class Traffic(NamedTuple):
-    """Counters of one life of a node, as it last reported them."""
-
-    delivered: int = 0
-    duplicates: int = 0
-
-
-class NodeRow(NamedTuple):
-    """One line of the table."""
+class Row(NamedTuple):
+    """What became of one node."""
 
     node: int
-    published: int
-    expected: int
-    delivered: int
-    missing: tuple[int, ...]
-    latencies: tuple[float, ...]
-    """Of the expected messages that arrived, in seconds, sorted."""
-    duplicates_per_delivery: float | None
-    degree: int
-    """Peers in its mesh at the end; in floodsub, everybody it is connected to."""
-    away: int
-    recovered: int
-    """Of those published while it was away: gossip brought them later."""
-    in_doubt: int
+    published: int = 0
+    expected: int = 0
+    missing: int = 0
+    newest: bool | None = None
+    """Of a subscriber: whether the last message that it got is the last that was published."""
+
+
+class Figures(NamedTuple):
+    """An act in figures, by whoever counted."""
+
+    rows: tuple[Row, ...]
+    late: int
+    """Deliveries of what was not expected: published while the node was not there, or ending."""
+    p50: float | None
+    p99: float | None
+    """Milliseconds that the expected deliveries took."""
+
+    @property
+    def published(self) -> int:
+        """Messages."""
+        return sum(row.published for row in self.rows)
+
+    @property
+    def expected(self) -> int:
+        """Deliveries that should have happened."""
+        return sum(row.expected for row in self.rows)
+
+    @property
+    def missing(self) -> int:
+        """Those that did not."""
+        return sum(row.missing for row in self.rows)
+
+    @property
+    def behind(self) -> list[int]:
+        """Subscribers that do not have the newest message."""
+        return [row.node for row in self.rows if row.newest is False]
 
 
 class Ledger:
-    """Takes what the workers report, and draws the balance."""
+    """Takes what the commands print, and draws the balance."""
 
-    def __init__(self, nodes: int) -> None:
-        self.nodes = nodes
-        self.degrees = [0] * nodes
-        self.absences: dict[int, Absence] = {}
-        self._publications: dict[int, Publication] = {}
-        self._deliveries: list[dict[int, float]] = [{} for _ in range(nodes)]
-        self._traffic: dict[tuple[int, int], Traffic] = {}
-        self._lives = [0] * nodes
+    def __init__(self, nodes: int, subscribers: Sequence[int]) -> None:
+        self._nodes = range(nodes)
+        self._published: dict[str, tuple[int, float]] = {}
+        """By id: the publisher, and when."""
+        self._arrived: dict[int, dict[str, float]] = {node: {} for node in subscribers}
+        self._last: dict[int, str | None] = dict.fromkeys(subscribers)
+        self._lives: dict[int, list[tuple[float, float]]] = {
+            node: [(-math.inf, math.inf)] for node in subscribers
+        }
+        """Between which times what is published is expected of a subscriber."""
 
-    # ---- what is reported
+    # ---- what is told
 
-    def published(self, number: int, publisher: int, at: float) -> None:
-        """A worker published a message."""
-        self._publications[number] = Publication(number, publisher, at)
+    def published(self, node: int, event: Mapping[str, Any]) -> None:
+        """A line ``published`` of ``pub``."""
+        self._published[event["id"]] = (node, event["published_at"])
 
-    def delivered(self, node: int, number: int, latency: float) -> None:
-        """A worker got a message; the first time counts."""
-        self._deliveries[node].setdefault(number, latency)
-
-    def deliveries_of(self, node: int) -> int:
-        """How many different messages the node has told us of."""
-        return len(self._deliveries[node])
-
-    def counted(self, node: int, traffic: Traffic) -> None:
-        """A worker's counters since its process began."""
-        self._traffic[node, self._lives[node]] = traffic
+    def arrived(self, node: int, event: Mapping[str, Any]) -> None:
+        """A line ``message`` of ``sub``; the first time counts."""
+        self._arrived[node].setdefault(event["id"], event["received_at"])
+        self._last[node] = event["id"]
 
     def killed(self, node: int, at: float) -> None:
-        """A node was killed; its counters begin again with its next life."""
-        self.absences[node] = Absence(at)
-        self._lives[node] += 1
+        """It has nothing any more, and nothing is expected of it."""
+        self._lives[node][-1] = (-math.inf, at - DOUBT)
+        self._last[node] = None
 
     def returned(self, node: int, at: float) -> None:
-        """A killed node is in the mesh again."""
-        self.absences[node] = self.absences[node]._replace(back_at=at)
+        """The others know of it again."""
+        self._lives[node].append((at, math.inf))
 
     # ---- what follows
 
     @property
     def count(self) -> int:
         """Messages published."""
-        return len(self._publications)
+        return len(self._published)
 
-    def standing(self, node: int, publication: Publication) -> Standing:
-        """What a message is to a node."""
-        if publication.publisher == node:
-            return Standing.OWN
-        absence = self.absences.get(node)
-        if absence is None or publication.at < absence.killed_at - DOUBT:
-            return Standing.EXPECTED
-        if publication.at < absence.killed_at:
-            return Standing.IN_DOUBT
-        return Standing.AWAY if publication.at < absence.back_at else Standing.EXPECTED
+    def has_any(self, node: int) -> bool:
+        """Whether a message came to it, in this life."""
+        return self._last[node] is not None
 
-    def missing(self, node: int) -> list[int]:
-        """Messages that the node should have and has not."""
-        return [number for number in self._numbers(node, Standing.EXPECTED)
-                if number not in self._deliveries[node]]  # fmt: skip
+    def figures(self) -> Figures:
+        """The balance."""
+        newest = max(self._published, key=lambda id: self._published[id][1], default=None)
+        rows, latencies, late = [], [], 0
+        for node in self._nodes:
+            arrived, expected = self._arrived.get(node, {}), self._expected(node)
+            came = [arrived[id] - self._published[id][1] for id in expected if id in arrived]
+            latencies += [1000 * seconds for seconds in came]
+            late += len(arrived.keys() & self._published.keys()) - len(came)
+            rows.append(
+                Row(
+                    node,
+                    published=sum(publisher == node for publisher, _ in self._published.values()),
+                    expected=len(expected),
+                    missing=len(expected) - len(came),
+                    newest=self._last[node] == newest if node in self._last else None,
+                )
+            )
+        latencies.sort()
+        return Figures(tuple(rows), late, percentile(latencies, 0.5), percentile(latencies, 0.99))
 
-    def outstanding(self) -> int:
-        """Deliveries that are still missing, over all nodes."""
-        return sum(len(self.missing(node)) for node in range(self.nodes))
-
-    def row(self, node: int) -> NodeRow:
-        """The balance of one node."""
-        deliveries = self._deliveries[node]
-        expected = self._numbers(node, Standing.EXPECTED)
-        away = self._numbers(node, Standing.AWAY)
-        latencies = sorted(deliveries[number] for number in expected if number in deliveries)
-        traffic = self._traffic_of(node)
-        return NodeRow(
-            node=node,
-            published=len(self._numbers(node, Standing.OWN)),
-            expected=len(expected),
-            delivered=len(latencies),
-            missing=tuple(self.missing(node)),
-            latencies=tuple(latencies),
-            duplicates_per_delivery=_per(traffic.duplicates, traffic.delivered),
-            degree=self.degrees[node],
-            away=len(away),
-            recovered=sum(number in deliveries for number in away),
-            in_doubt=len(self._numbers(node, Standing.IN_DOUBT)),
-        )
-
-    def rows(self) -> list[NodeRow]:
-        """The balance of every node."""
-        return [self.row(node) for node in range(self.nodes)]
-
-    def duplicates_per_delivery(self) -> float | None:
-        """Over all nodes and lives."""
-        duplicates = sum(traffic.duplicates for traffic in self._traffic.values())
-        return _per(duplicates, sum(traffic.delivered for traffic in self._traffic.values()))
-
-    def _numbers(self, node: int, standing: Standing) -> list[int]:
-        publications = self._publications.values()
-        return [each.number for each in publications if self.standing(node, each) is standing]
-
-    def _traffic_of(self, node: int) -> Traffic:
-        lives = [traffic for (owner, _), traffic in self._traffic.items() if owner == node]
-        delivered = sum(life.delivered for life in lives)
-        return Traffic(delivered, sum(life.duplicates for life in lives))
+    def _expected(self, node: int) -> list[str]:
+        lives = self._lives.get(node, ())
+        return [
+            id
+            for id, (_, at) in self._published.items()
+            if any(since <= at < until for since, until in lives)
+        ]
 
 
 def percentile(values: Sequence[float], share: float) -> float | None:
-    """The smallest of the sorted ``values`` that at least ``share`` of them do not exceed.
+    """The exact rank that ``docs/tables.md`` defines, of sorted values.
 
     >>> percentile([1, 2, 3, 4], 0.5), percentile([1, 2, 3, 4], 0.99), percentile([], 0.5)
-    (2, 4, None)
+    (3, 4, None)
     """
-    if not values:
-        return None
-    return values[max(0, math.ceil(share * len(values)) - 1)]
-
-
-def ratio(delivered: int, expected: int) -> float | None:
-    """Delivered of expected; None where nothing was expected.
-
-    >>> ratio(3, 4), ratio(0, 0)
-    (0.75, None)
-    """
-    return _per(delivered, expected)
-
-
-def _per(count: int, whole: int) -> float | None:
-    return count / whole if whole else None
+    return values[min(len(values) - 1, int(share * len(values)))] if values else None

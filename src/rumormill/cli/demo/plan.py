@@ -1,4 +1,4 @@
-"""What a demo will do, decided before it starts: who connects to whom, who publishes, who dies."""
+"""What an act will do, decided before it starts: who connects to whom, who publishes, who dies."""
 
 from __future__ import annotations
 
@@ -6,110 +6,108 @@ import random
 from typing import NamedTuple
 
 from rumormill.cli.sentences import UsageError
+from rumormill.live.family import DemoAct
 
-DEFAULT_SECONDS = 25.0
-LINKS = 4
-"""Connections that each node opens; each accepts about as many."""
+LINKS = 3
+"""Nodes that each node connects to, if there are so many before it."""
 
-PUBLISHERS = 3
+FIRST, GROWTH = 1, 3
+"""Nodes that are started first, and how many times more can follow those that are there."""
+
+FEWEST_MESSAGES = 10
 KILL_AT, RETURN_AT, HOLD_AT = 0.3, 0.5, 0.7
 """Shares of the messages: after which one is killed, after which it is started again, and after
 which publishing waits for it if it is not back yet, so that there is something left for it."""
 
 
-class DemoPlan(NamedTuple):
-    """One demo. Equal arguments give an equal plan."""
+class Wishes(NamedTuple):
+    """What the options say; None: as the act has it."""
 
-    network: str
-    nodes: int
-    messages: int
-    rate: float
-    seed: int
-    links: tuple[tuple[int, ...], ...]
-    """For each node, the nodes that it dials."""
+    nodes: int | None = None
+    messages: int | None = None
+    rate: float | None = None
+    seconds: float | None = None
+    seed: int = 1
+
+
+class Plan(NamedTuple):
+    """One act, cast. Equal acts and wishes give an equal plan."""
+
+    act: DemoAct
     publishers: tuple[int, ...]
+    """The first nodes; all others subscribe."""
+    waves: tuple[tuple[int, ...], ...]
+    """Nodes that are started together: each connects to some of earlier waves."""
+    links: tuple[tuple[int, ...], ...]
+    """For each node, those that it connects to."""
     victim: int
+    """One of the last wave, so that nobody depends on it."""
+
+    @property
+    def subscribers(self) -> tuple[int, ...]:
+        """All that do not publish."""
+        return tuple(range(len(self.publishers), self.act.nodes))
 
     @property
     def kill_after(self) -> int:
         """Messages published before the kill."""
-        return max(1, round(self.messages * KILL_AT))
+        return max(1, round(self.act.messages * KILL_AT))
 
     @property
-    def return_after(self) -> int:
-        """Messages published before the killed node is started again."""
-        return max(self.kill_after + 1, round(self.messages * RETURN_AT))
+    def absence(self) -> float:
+        """Seconds from the kill until the node is started again."""
+        return self.act.messages * (RETURN_AT - KILL_AT) / self.act.rate
 
     @property
     def hold_after(self) -> int:
         """Messages published at most before the killed node is back."""
-        return max(self.return_after + 1, round(self.messages * HOLD_AT))
+        return max(self.kill_after + 1, round(self.act.messages * HOLD_AT))
 
     def publisher_of(self, number: int) -> int:
         """Who publishes message ``number``: each in turn."""
         return self.publishers[number % len(self.publishers)]
 
-    def neighbours(self, node: int) -> tuple[int, ...]:
-        """Everyone whom ``node`` is connected to, whoever dialed."""
-        dialed = set(self.links[node])
-        dialed_by = {other for other, links in enumerate(self.links) if node in links}
-        return tuple(sorted(dialed | dialed_by))
 
-    @property
-    def connections(self) -> int:
-        """Connections in all."""
-        return sum(len(links) for links in self.links)
-
-
-def plan_demo(
-    network: str,
-    nodes: int,
-    messages: int | None,
-    rate: float,
-    seconds: float | None,
-    seed: int,
-) -> DemoPlan:
-    """Make a plan; of messages and seconds, only one can be given: the rate does the rest.
-
-    >>> plan_demo("gossipsub", nodes=4, messages=20, rate=10, seconds=None, seed=1).victim
-    3
-    """
-    if messages is not None and seconds is not None:
+def plan_act(act: DemoAct, wishes: Wishes) -> Plan:
+    """Cast an act; of messages and seconds, only one can be wished for: the rate does the rest."""
+    if wishes.messages is not None and wishes.seconds is not None:
         raise UsageError("give --messages or --seconds, not both: --rate connects them")
-    if messages is None:
-        messages = max(10, round(rate * (seconds or DEFAULT_SECONDS)))
-    random_source = random.Random(seed)
-    publishers = min(PUBLISHERS, nodes - 1)
-    return DemoPlan(
-        network=network,
-        nodes=nodes,
-        messages=messages,
-        rate=rate,
-        seed=seed,
-        links=_draw_links(nodes, random_source),
+    nodes, rate = wishes.nodes or act.nodes, wishes.rate or act.rate
+    seconds = wishes.seconds or act.messages / act.rate
+    messages = wishes.messages or max(FEWEST_MESSAGES, round(rate * seconds))
+    publishers = max(1, min(act.publishers, nodes // 3))
+    waves = _waves(range(publishers, nodes))
+    source = random.Random(wishes.seed)
+    links: list[tuple[int, ...]] = [()] * nodes
+    there: list[int] = []
+    for wave in waves:
+        for node in wave:
+            links[node] = _some(there, source)
+        there += wave
+    lasting = there[: -len(waves[-1])]
+    for node in range(publishers):
+        links[node] = _some(lasting, source)
+    return Plan(
+        act=act._replace(nodes=nodes, rate=rate, messages=messages),
         publishers=tuple(range(publishers)),
-        # Not a publisher: what it had not sent yet would be lost for a reason that says nothing.
-        victim=random_source.randrange(publishers, nodes),
+        waves=(*waves[:-1], (*waves[-1], *range(publishers))),
+        links=tuple(links),
+        victim=source.choice(waves[-1]),
     )
 
 
-def _draw_links(nodes: int, random_source: random.Random) -> tuple[tuple[int, ...], ...]:
-    """A ring, so that all hang together even without one of them, and chords drawn by lot."""
-    linked: set[frozenset[int]] = set()
-    dials: list[list[int]] = [[] for _ in range(nodes)]
+def _waves(nodes: range) -> list[tuple[int, ...]]:
+    """
+    >>> _waves(range(3, 10))
+    [(3,), (4, 5, 6), (7, 8, 9)]
+    """
+    waves, size, begin = [], FIRST, nodes.start
+    while begin < nodes.stop:
+        waves.append(tuple(range(begin, min(begin + size, nodes.stop))))
+        begin += size
+        size = GROWTH * (begin - nodes.start)
+    return waves
 
-    def dial(node: int, other: int) -> None:
-        pair = frozenset((node, other))
-        if node != other and pair not in linked:
-            linked.add(pair)
-            dials[node].append(other)
 
-    for node in range(nodes):
-        dial(node, (node + 1) % nodes)
-    for node in range(nodes):
-        others = [other for other in range(nodes) if frozenset((node, other)) not in linked]
-        random_source.shuffle(others)
-        for other in others:
-            if len(dials[node]) < LINKS:
-                dial(node, other)
-    return tuple(tuple(sorted(links)) for links in dials)
+def _some(nodes: list[int], source: random.Random) -> tuple[int, ...]:
+    return tuple(sorted(source.sample(nodes, min(LINKS, len(nodes)))))

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import TypeAlias, TypeGuard
 
 from rumormill.core.machine import (
     Check,
     Checked,
     CheckedMany,
+    Connect,
     Deliver,
+    Drop,
     Hold,
     Publish,
     Published,
     RoomAgain,
+    Send,
     Shutdown,
     Subscribe,
     Unsubscribe,
 )
 from rumormill.core.trace import TraceEvent
-from rumormill.core.transport import Dial, DialEnded, TransportEffect, TransportInput
+from rumormill.core.transport import Dial, DialEnded, HoldPeer, TransportEffect, TransportInput
+from rumormill.libp2p.effects import PubsubEffect
 
 PubsubCommand: TypeAlias = Publish | CheckedMany | Checked | Subscribe | Unsubscribe
 """What is for pubsub, and only passes through."""
@@ -30,3 +35,10 @@ HostEffect: TypeAlias = (
     TransportEffect | DialEnded | Deliver | Check | Published | RoomAgain | TraceEvent
 )
 """What a host wants done: by its transport, by whoever checks messages, and told to its user."""
+
+_OF_CONNECTIONS = frozenset({Send, HoldPeer, Drop, Connect})
+
+
+def for_driver(effects: Sequence[PubsubEffect]) -> TypeGuard[Sequence[HostEffect]]:
+    """Whether none of what pubsub wants done concerns connections: then it is for our driver."""
+    return _OF_CONNECTIONS.isdisjoint(map(type, effects))

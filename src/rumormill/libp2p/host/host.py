@@ -13,6 +13,7 @@ How bytes travel::
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 from rumormill.core.errors import ClosedError, LocalProtocolError
@@ -29,10 +30,10 @@ from rumormill.core.transport import (
     WriteReady,
 )
 from rumormill.libp2p.host.dialer import Dialer
-from rumormill.libp2p.host.effects import HostEffect, HostInput, PubsubCommand
+from rumormill.libp2p.host.effects import HostEffect, HostInput, PubsubCommand, for_driver
 from rumormill.libp2p.host.keeper import ConnectionKeeper, in_words
 from rumormill.libp2p.host.parameters import HostParameters
-from rumormill.libp2p.host.pubsub_streams import OF_CONNECTIONS, PubsubMachine, PubsubStreams
+from rumormill.libp2p.host.pubsub_streams import PubsubMachine, PubsubStreams
 from rumormill.libp2p.host.services import SERVICES, Services
 from rumormill.libp2p.host.table import ConnectionTable, Link, Turn
 from rumormill.libp2p.stack.identify import IdentifyInfo
@@ -129,13 +130,13 @@ class Host:
 
     # ---- the machine
 
-    def handle(self, input: HostInput, now: float) -> list[HostEffect]:
+    def handle(self, input: HostInput, now: float) -> Sequence[HostEffect]:
         """Take one input; return what follows from it."""
         if isinstance(input, BytesReceived):
             self._keeper.bytes_received(input, now)
         elif isinstance(input, PubsubCommand):
             effects = self._pubsub.handle(input, now)
-            if OF_CONNECTIONS.isdisjoint(map(type, effects)):
+            if for_driver(effects):
                 return effects  # as nearly always: what pubsub says is for our driver
             self._streams.carry_out(effects, now)
         elif isinstance(input, WriteReady):

@@ -15,15 +15,13 @@ gone, or when it takes no stream of ours any more.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.machine import (
     Connect,
     Drop,
-    Effect,
-    Input,
     Machine,
     PeerJoined,
     PeerLeft,
@@ -34,7 +32,14 @@ from rumormill.core.machine import (
 from rumormill.core.timers import Timers
 from rumormill.core.trace import DROPPED, PROTOCOL_ERROR
 from rumormill.core.transport import HoldPeer
-from rumormill.libp2p.effects import StreamLost, StreamRenewed, StreamRestarted
+from rumormill.libp2p.effects import (
+    PubsubEffect,
+    PubsubInput,
+    StreamLost,
+    StreamRenewed,
+    StreamRestarted,
+)
+from rumormill.libp2p.host.effects import for_driver
 from rumormill.libp2p.host.outbound_stream import Phase
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.host.peer_streams import InboundStream, PeerStreams
@@ -55,7 +60,7 @@ STREAMS_USED_UP = "pubsub_streams_used_up"
 """Why a connection is closed on which our stream broke too often."""
 
 
-class PubsubMachine(Machine, Protocol):
+class PubsubMachine(Machine[PubsubInput, PubsubEffect], Protocol):
     """What a host needs of pubsub."""
 
     @property
@@ -66,10 +71,6 @@ class PubsubMachine(Machine, Protocol):
     def take_reader(self, peer: str) -> FrameReader:
         """Give away what is half read of the peer's stream: what comes next begins a frame."""
         ...
-
-
-OF_CONNECTIONS = frozenset({Send, HoldPeer, Drop, Connect})
-"""Effects of pubsub that concern connections; all others are for whoever drives the host."""
 
 
 class PubsubStreams:
@@ -104,14 +105,14 @@ class PubsubStreams:
 
     # ---- pubsub
 
-    def feed(self, input: Input, now: float) -> None:
+    def feed(self, input: PubsubInput, now: float) -> None:
         """Give pubsub an input and see to what it wants done."""
         self.carry_out(self._pubsub.handle(input, now), now)
 
-    def carry_out(self, effects: list[Effect], now: float) -> None:
+    def carry_out(self, effects: Sequence[PubsubEffect], now: float) -> None:
         """Do what concerns connections; the rest is the business of the host's driver."""
         passed_on = self._turn.effects
-        if OF_CONNECTIONS.isdisjoint(map(type, effects)):
+        if for_driver(effects):
             passed_on += effects  # as most are: checks, deliveries, what happened
             return
         for effect in effects:

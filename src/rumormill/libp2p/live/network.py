@@ -12,14 +12,22 @@ import random
 from collections.abc import Iterator
 
 from rumormill.core.ed25519 import use_native
-from rumormill.core.errors import ConnectError, LocalProtocolError
-from rumormill.core.machine import Hold, Publish, Published, RoomAgain, Shutdown
+from rumormill.core.errors import ConnectError
+from rumormill.core.machine import (
+    Hold,
+    MessageInput,
+    Publish,
+    Published,
+    RoomAgain,
+    Shutdown,
+)
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities
-from rumormill.core.transport import Dial, DialEnded, Listening
+from rumormill.core.transport import Dial, DialEnded, Listening, TransportInput
 from rumormill.libp2p.gossipsub.router import GossipsubRouter
 from rumormill.libp2p.host.host import Host
+from rumormill.libp2p.live.addresses import Multiaddrs
 from rumormill.libp2p.live.key_file import load_or_create_key, new_key
 from rumormill.libp2p.live.settings import Libp2pSettings
 from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
@@ -31,14 +39,15 @@ from rumormill.libp2p.stack.peer_id import PeerNames
 from rumormill.libp2p.wire.message import WireMessage
 from rumormill.libp2p.wire.signing import verify
 from rumormill.live.checker import Subject
+from rumormill.live.driver import Driver
 from rumormill.live.message_network import MessageNetwork
 from rumormill.live.transports.tcp import Tcp
 
 DRAIN_INTERVAL = 0.005
 """Seconds between two looks at whether everything has left, when closing."""
 
-SHORTEST_FLUSH = 0.2
-"""Seconds that sockets have at least to send their last bytes, when closing."""
+FLUSH_SHARE = 0.25
+"""Of the time that closing may take: what is left to sockets to send their last bytes."""
 
 if os.environ.get("RUMORMILL_NATIVE") == "0":
     # Signatures by PyNaCl though the faster extension is installed: to compare the two.
@@ -55,28 +64,25 @@ class Libp2pNetwork(MessageNetwork):
         self._pubsub = _pubsub(name, settings, identity)
         self._host = _host(settings, identity, self._pubsub)
         self._names = PeerNames()
+        self._driver: Driver[MessageInput | TransportInput | Dial] = Driver(self._host)
         super().__init__(
             name=name,
             id=identity.peer,
-            machine=self._host,
+            driver=self._driver,
             capabilities=Capabilities(
                 largest_message=settings.pubsub.max_message_size,
                 signed=settings.pubsub.signing == "StrictSign",
             ),
             subject=Subject(genuine, self._messages),
             validator_concurrency=settings.live.validator_concurrency,
+            close_timeout=settings.live.close_timeout,
         )
-        self._tcp = Tcp(self._driver.feed, close_timeout=settings.live.close_timeout)
+        close_timeout = settings.live.close_timeout
+        self._tcp = Tcp(self._driver.feed, Multiaddrs(), close_timeout=close_timeout)
         self._dials: dict[str, list[asyncio.Future[str]]] = {}
-        self._receipt: Receipt | None = None
-        self._driver.on(self._tcp.handlers)
-        self._driver.on(
-            {
-                DialEnded: self._dial_ended,
-                Published: self._published,
-                RoomAgain: lambda _: self._changes.happened(),
-            }
-        )
+        self._tcp.attach(self._driver)
+        self._driver.on(DialEnded, self._dial_ended)
+        self._driver.on(RoomAgain, lambda _: self._changes.happened())
 
     # ---- what there is
 
@@ -126,15 +132,7 @@ class Libp2pNetwork(MessageNetwork):
         self._driver.feed(Hold(paused))
 
     def _publish(self, topics: tuple[str, ...], data: bytes) -> Receipt:
-        self._receipt = None
-        self._driver.feed(Publish(topics, data))
-        receipt = self._receipt
-        if receipt is None:
-            raise LocalProtocolError("publish was called from within an event of the network")
-        return receipt
-
-    def _published(self, effect: Published) -> None:
-        self._receipt = effect.receipt
+        return self._driver.ask(Publish(topics, data), Published).receipt
 
     # ---- connect
 
@@ -167,12 +165,12 @@ class Libp2pNetwork(MessageNetwork):
 
     async def _leave(self) -> None:
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + self._settings.live.close_timeout
-        while self._waiting() and loop.time() < deadline:
+        flush_from = self._close_by - FLUSH_SHARE * self._settings.live.close_timeout
+        while self._waiting() and loop.time() < flush_from:
             await asyncio.sleep(DRAIN_INTERVAL)
         self._driver.feed(Shutdown())
         self._driver.wake()
-        await self._tcp.close(max(SHORTEST_FLUSH, deadline - loop.time()))
+        await self._tcp.close(max(0.0, self._close_by - loop.time()))
 
     def _waiting(self) -> bool:
         """Whether messages wait for a peer that is slower than we are: in its queue, or at its

@@ -19,6 +19,7 @@ from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.stack.limits import ConnectionLimits
 from rumormill.libp2p.stack.multiaddr import Multiaddr
+from rumormill.live.family import SettingsPage
 from rumormill.live.parameters import LiveParameters
 from rumormill.live.setting_keys import Key, keys_of, part_of
 
@@ -83,3 +84,24 @@ def _connection_limits(values: Mapping[str, Any]) -> ConnectionLimits | None:
             problem = f"{message[0].lower()}{message[1:]} (got {value!r})"
             raise ConfigError(key, problem) from None
     return ConnectionLimits(**own) if own else None
+
+
+def settings_page() -> SettingsPage:
+    """The page of these keys in the documentation."""
+    return SettingsPage(
+        "settings.md",
+        "gossipsub",
+        """# Settings of gossipsub and floodsub
+
+The same keys everywhere: `rumormill.open("gossipsub", D=8)`, `--set D=8` on the command line, and
+`D = 8` in a table of `node.toml`. A wrong value or an unknown key is named in one sentence.
+floodsub has all but those under "gossipsub". This page is made by `make docs`.
+""",
+        {
+            "The network": (LiveParameters, Libp2pParameters),
+            "gossipsub": (GossipsubParameters,),
+            "Messages and topics": (PubsubParameters,),
+            "Peers and connections": (HostParameters,),
+            "Limits of one connection": (ConnectionLimits,),
+        },
+    )

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rumormill.core.errors import RemoteProtocolError
+from rumormill.core.limits import Allowance
 from rumormill.core.machine import Peer
 from rumormill.libp2p.pubsub.part import Part
-from rumormill.libp2p.stack.limits import Allowance
 from rumormill.libp2p.wire.message import WireMessage
 
 if TYPE_CHECKING:

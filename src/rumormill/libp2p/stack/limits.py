@@ -73,33 +73,3 @@ class ConnectionLimits:
 
 
 DEFAULT_LIMITS = ConnectionLimits()
-
-
-class Allowance:
-    """So many at once, and so many per second after that.
-
-    >>> allowance = Allowance(rate=10, burst=3)
-    >>> [allowance.take(1, now=0.0) for _ in range(4)], allowance.take(1, now=0.1)
-    ([True, True, True, False], True)
-    """
-
-    __slots__ = ("_burst", "_left", "_rate", "_since")
-
-    def __init__(self, rate: float, burst: float) -> None:
-        self._rate = rate
-        self._burst = burst
-        self._left = burst
-        self._since: float | None = None
-
-    def take(self, count: int, now: float) -> bool:
-        """Use ``count`` of it; False, and nothing is used, if there is not that much left."""
-        if self._since is None:
-            self._since = now
-        elapsed = now - self._since
-        if elapsed > 0:
-            self._left = min(self._burst, self._left + elapsed * self._rate)
-            self._since = now
-        if count > self._left:
-            return False
-        self._left -= count
-        return True

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import stat
 from pathlib import Path
 from typing import Any
 
 from rumormill.core.errors import ConfigError
+from rumormill.system.files import create_file, replace_file
 
 LARGEST_FILE = 64 * 1024
 """Bytes of a key file: more is none."""
@@ -50,10 +50,10 @@ def read_json(raw: bytes) -> dict[str, Any]:
 def write_new(path: str | Path, key: str, raw: bytes) -> None:
     """Write a file that must not exist yet (:class:`FileExistsError`).
 
-    It appears whole or not at all: it is written beside and then linked to its name.
+    It appears whole or not at all.
     """
     try:
-        _write_whole(Path(path), raw)
+        create_file(Path(path), raw, mode=PRIVATE)
     except FileExistsError:
         raise
     except OSError as error:
@@ -62,34 +62,7 @@ def write_new(path: str | Path, key: str, raw: bytes) -> None:
 
 def replace_whole(path: Path, raw: bytes) -> None:
     """Write a file in place of the one that is there, if any: at any time there is one whole."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    _write(draft, raw)
-    try:
-        os.replace(draft, path)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
-
-
-def _write_whole(path: Path, raw: bytes) -> None:
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    _write(draft, raw)
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        raise
-    except OSError:
-        _write(path, raw)  # a file system without links
-    finally:
-        draft.unlink()
-
-
-def _write(path: Path, raw: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
-    with open(descriptor, "wb") as file:
-        file.write(raw)
-        file.flush()
-        os.fsync(file.fileno())
+    replace_file(path, raw, mode=PRIVATE)
 
 
 def _check_private(path: str | Path, key: str, status: os.stat_result) -> None:

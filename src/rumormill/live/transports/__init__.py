@@ -1,1 +1,8 @@
 """Sockets: TCP connections and UDP datagrams for machines."""
+
+from __future__ import annotations
+
+from rumormill.live.transports.tcp import Tcp
+from rumormill.live.transports.udp import Udp, resolve_all
+
+__all__ = ["Tcp", "Udp", "resolve_all"]

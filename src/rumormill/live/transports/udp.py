@@ -2,11 +2,12 @@
 
 The machine sees addresses instead of sockets: each datagram that comes is :class:`Received`, each
 :class:`Send` is a datagram that leaves. A machine answers from the address it was asked at, so
-there is one socket for each of the two and no more.
+there is one socket for each of the two and no more. The family's
+:class:`~rumormill.core.addresses.Addresses` reads and writes what stands for them.
 
-    udp = Udp(driver.feed, on_lost)
-    driver.on(udp.handlers)
-    addresses = await udp.listen(["127.0.0.1:0", "[::1]:0"])
+    udp = Udp(driver.feed, addresses, on_lost)
+    udp.attach(driver)
+    listening = await udp.listen(["127.0.0.1:0", "[::1]:0"])
     ...
     udp.close()
 """
@@ -15,23 +16,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import socket
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Never
 
-from rumormill.bep50.wire.addresses import is_ipv6, parse_address, parse_peer, peer_text
+from rumormill.core.addresses import Addresses, Endpoint
 from rumormill.core.errors import ConfigError, ConnectError, LocalProtocolError
-from rumormill.core.machine import Input, Received, Send
-from rumormill.live.transports.words import own_hosts, reason_of, words_for
+from rumormill.core.machine import Received, Send
+from rumormill.live.driver import Driver
+from rumormill.live.transports.listening import listen_at, without_zone
+from rumormill.live.transports.names import Answer, Place, look_up
+from rumormill.live.transports.words import reason_of, words_for
 
 READ_BURST = 64
 """Datagrams that are read before other sockets and timers get their turn."""
 
 LARGEST_DATAGRAM = 4096
-"""Bytes. No packet of this family has more than half of it; a longer one is dropped, counted."""
+"""Bytes. No packet that we know of has more than half of it; a longer one is dropped, counted."""
 
 RECEIVE_BUFFER = 4 * 1024 * 1024
 """Bytes that the system is asked to hold for us while we are busy; it may give less."""
@@ -42,22 +45,40 @@ MOST_WAITING = 1024
 REMEMBERED = 1 << 14
 """Addresses whose other form is kept at hand."""
 
-EVERYWHERE = {socket.AF_INET: "0.0.0.0:0", socket.AF_INET6: "[::]:0"}
-"""Where a socket is bound that nobody is told of: any port."""
+EVERYWHERE = {4: "0.0.0.0", 6: "::"}
+"""Where a socket is bound that nobody is told of, by the version of IP: at any port."""
 
-Place = tuple[Any, ...]
+VERSIONS = {socket.AF_INET: 4, socket.AF_INET6: 6}
+
 Lost = Callable[[str, str | None], None]
 """Called for a datagram that was lost on our side: why, and the peer if it is known."""
+
+Feed = Callable[[Received], None]
 
 
 class Udp:
     """The sockets of one node."""
 
-    def __init__(self, feed: Callable[[Input], None], lost: Lost) -> None:
+    def __init__(self, feed: Feed, addresses: Addresses, lost: Lost) -> None:
         self._feed = feed
+        self._addresses = addresses
         self._lost = lost
-        self._sockets: dict[bool, _Socket] = {}
-        self.handlers: dict[type, Callable[[Any], None]] = {Send: self.send}
+        self._sockets: dict[int | None, _Socket] = {}
+        # Each address is needed again and again.
+        self._way_to = lru_cache(REMEMBERED)(self._way)
+        self._peer_at = lru_cache(REMEMBERED)(self._peer)
+
+    def attach(self, driver: Driver[Never]) -> None:
+        """Carry out what the driver's machine wants of its transport."""
+        driver.on(Send, self.send)
+
+    def _way(self, peer: str) -> tuple[int | None, Place]:
+        """The version of IP that a peer is reached over, None if it is a name; and its place."""
+        host, port, version = self._addresses.parse(peer)
+        return version, (host, port)
+
+    def _peer(self, place: Place) -> str:
+        return self._addresses.text(without_zone(place[0]), place[1])
 
     @property
     def waiting(self) -> int:
@@ -66,67 +87,71 @@ class Udp:
 
     def has_family(self, peer: str) -> bool:
         """Whether there is a socket that could reach the peer."""
-        return is_ipv6(peer) in self._sockets
+        return self._way_to(peer)[0] in self._sockets
 
     def address_towards(self, peer: str) -> str | None:
         """The address that our datagrams to the peer bear; None if there is no way to it."""
-        each = self._sockets.get(is_ipv6(peer))
-        return None if each is None else each.address_towards(peer)
+        version, place = self._way_to(peer)
+        each = self._sockets.get(version)
+        own = None if each is None else each.place_towards(place)
+        return None if own is None else self._peer(own)
 
     # ---- listening
 
     async def listen(self, addresses: Sequence[str]) -> tuple[str, ...]:
         """Open a socket at each address; returns where others can reach them."""
-        found: dict[str, None] = {}
-        for address in addresses:
-            for each in await self._listen(address):
-                found[each] = None
-        return tuple(found)
+        return await listen_at(addresses, self._addresses, self._listen)
 
     async def listen_anywhere(self) -> tuple[str, ...]:
         """Open sockets at any free port, for IPv4 and IPv6 as far as this machine has them."""
         found: list[str] = []
         problem: ConfigError | None = None
-        for address in EVERYWHERE.values():
+        for host in EVERYWHERE.values():
             try:
-                found += await self._listen(address)
+                found += await self.listen([self._addresses.text(host, 0)])
             except ConfigError as error:
                 problem = error
         if problem is not None and not found:
             raise problem
         return tuple(found)
 
-    async def _listen(self, text: str) -> list[str]:
-        try:
-            host, port = parse_address(text)
-        except LocalProtocolError as error:
-            raise ConfigError("listen", str(error)) from None
-        try:
-            family, place = await _place_of(host, port)
-            ipv6 = family == socket.AF_INET6
-            if ipv6 in self._sockets:
-                version = "IPv6" if ipv6 else "IPv4"
-                raise ConfigError(
-                    "listen", f"{text} is the second {version} address; there can be one of each"
-                )
-            sock = _bound(family, place)
-        except (OSError, UnicodeError) as error:
-            problem = words_for(error)
-            raise ConfigError("listen", f"cannot listen on {text}: {problem}") from None
-        self._sockets[ipv6] = _Socket(sock, self._feed, self._lost)
-        name = sock.getsockname()
-        return [peer_text(each, name[1]) for each in own_hosts(name[0])]
+    async def _listen(self, text: str, endpoint: Endpoint) -> list[Place]:
+        answer = (await look_up(endpoint, socket.SOCK_DGRAM))[0]
+        version = VERSIONS[answer.family]
+        if version in self._sockets:
+            raise ConfigError(
+                "listen", f"{text} is the second IPv{version} address; there can be one of each"
+            )
+        sock = _bound(answer)
+        self._sockets[version] = _Socket(sock, self._feed, self._peer_at, self._lost)
+        return [sock.getsockname()]
+
+    # ---- names
+
+    async def resolve_all(self, text: str) -> tuple[str, ...]:
+        """Every peer that an address stands for and that a socket of ours could reach, in order.
+
+        Raises :class:`ConnectError` if there is none; see :func:`resolve_all`.
+        """
+        found = await resolve_all(text, self._addresses)
+        peers = tuple(peer for peer in found if self.has_family(peer))
+        if not peers:
+            raise ConnectError(f"could not reach {text}: we have no socket of its IP version")
+        return peers
 
     # ---- sending
 
     def send(self, effect: Send) -> None:
         """Send one datagram now, or as soon as the system takes it."""
         peer = effect.peer
-        each = self._sockets.get(peer[0] == "[")
-        if each is None:
-            self._lost("no_socket_of_that_family", peer)
+        version, place = self._way_to(peer)
+        each = self._sockets.get(version)
+        if each is not None:
+            each.send(peer, place, effect.packet)
+        elif version is None:
+            self._lost("not_an_ip_address", peer)
         else:
-            each.send(peer, effect.packet)
+            self._lost("no_socket_of_that_family", peer)
 
     def close(self) -> None:
         """Close the sockets; what still waits is lost."""
@@ -138,18 +163,21 @@ class Udp:
 class _Socket:
     """One socket: reads in bursts, writes at once."""
 
-    __slots__ = ("_feed", "_loop", "_lost", "_socket", "waiting")
+    __slots__ = ("_feed", "_loop", "_lost", "_peer_at", "_socket", "waiting")
 
-    def __init__(self, sock: socket.socket, feed: Callable[[Input], None], lost: Lost) -> None:
+    def __init__(
+        self, sock: socket.socket, feed: Feed, peer_at: Callable[[Place], str], lost: Lost
+    ) -> None:
         self._socket = sock
         self._feed = feed
+        self._peer_at = peer_at
         self._lost = lost
         self._loop = asyncio.get_running_loop()
-        self.waiting: deque[tuple[str, bytes]] = deque()
+        self.waiting: deque[tuple[str, Place, bytes]] = deque()
         self._loop.add_reader(sock.fileno(), self._readable)
 
     def _readable(self) -> None:
-        feed, receive = self._feed, self._socket.recvfrom
+        feed, receive, peer_at = self._feed, self._socket.recvfrom, self._peer_at
         for _ in range(READ_BURST):
             try:
                 packet, place = receive(LARGEST_DATAGRAM + 1)
@@ -166,35 +194,35 @@ class _Socket:
             elif place[1] == 0:
                 self._lost("source_port_0", None)  # nobody is there to be answered
             else:
-                feed(Received(peer_of(place), packet))
+                feed(Received(peer_at(place), packet))
 
-    def address_towards(self, peer: str) -> str | None:
-        """Our address as the peer sees it, unless it is changed on the way."""
-        place = self._socket.getsockname()
-        if place[0] not in ("0.0.0.0", "::"):
-            return peer_of(place)  # bound to one address, the system has no choice
+    def place_towards(self, place: Place) -> Place | None:
+        """Our own place as the peer at ``place`` sees it, unless it is changed on the way."""
+        own: Place = self._socket.getsockname()
+        if own[0] not in EVERYWHERE.values():
+            return own  # bound to one address, the system has no choice
         with (
             contextlib.suppress(OSError),
             socket.socket(self._socket.family, socket.SOCK_DGRAM) as probe,
         ):
-            probe.connect(place_of(peer))  # sends nothing
-            return peer_text(probe.getsockname()[0].partition("%")[0], place[1])
+            probe.connect(place)  # sends nothing
+            return probe.getsockname()[0], own[1]
         return None
 
-    def send(self, peer: str, packet: bytes) -> None:
+    def send(self, peer: str, place: Place, packet: bytes) -> None:
         """Send now, or behind those that wait."""
-        if self.waiting or not self._sent(peer, packet):
+        if self.waiting or not self._sent(peer, place, packet):
             if len(self.waiting) >= MOST_WAITING:
                 self._lost("send_buffer_full", peer)
                 return
             if not self.waiting:
                 self._loop.add_writer(self._socket.fileno(), self._writable)
-            self.waiting.append((peer, packet))
+            self.waiting.append((peer, place, packet))
 
-    def _sent(self, peer: str, packet: bytes) -> bool:
+    def _sent(self, peer: str, place: Place, packet: bytes) -> bool:
         """Hand one datagram to the system; False if it takes none at present."""
         try:
-            self._socket.sendto(packet, place_of(peer))
+            self._socket.sendto(packet, place)
         except (BlockingIOError, InterruptedError):
             return False
         except OSError as error:
@@ -214,7 +242,7 @@ class _Socket:
         self._loop.remove_reader(self._socket.fileno())
         if self.waiting:
             self._loop.remove_writer(self._socket.fileno())
-            for peer, _ in self.waiting:
+            for peer, _, _ in self.waiting:
                 self._lost("closed", peer)
             self.waiting.clear()
         self._socket.close()
@@ -223,67 +251,33 @@ class _Socket:
 # ---- addresses
 
 
-async def resolve(text: str) -> str:
-    """The peer at an address as a user writes it, whose host may be a name.
+async def resolve_all(text: str, addresses: Addresses) -> tuple[str, ...]:
+    """Every peer at an address as a user writes it, whose host may be a name, in order.
 
     Raises :class:`LocalProtocolError` for what is no address, and :class:`ConnectError` for a name
     that nobody knows.
     """
-    host, port = parse_address(text)
-    if port == 0:
+    endpoint = addresses.parse(text)
+    if endpoint.port == 0:
         raise LocalProtocolError(f"cannot use the address {text!r}: port 0 is nobody's")
     try:
-        _, place = await _place_of(host, port)
+        answers = await look_up(endpoint, socket.SOCK_DGRAM)
     except (OSError, UnicodeError) as error:
         raise ConnectError(f"could not reach {text}: {words_for(error)}") from None
-    return peer_text(str(place[0]).partition("%")[0], port)
+    hosts = (without_zone(str(answer.place[0])) for answer in answers)
+    return tuple(dict.fromkeys(addresses.text(host, endpoint.port) for host in hosts))
 
 
-async def _place_of(host: str, port: int) -> tuple[socket.AddressFamily, Place]:
-    """The first socket address that a host stands for."""
-    with contextlib.suppress(ValueError):
-        literal = ipaddress.ip_address(host)
-        if literal.version == 4:
-            return socket.AF_INET, (host, port)
-        return socket.AF_INET6, (host, port, 0, 0)
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
-    if not found:
-        raise OSError("the name has no address")
-    family, _, _, _, place = found[0]
-    return family, place
-
-
-def _bound(family: socket.AddressFamily, place: Place) -> socket.socket:
-    sock = socket.socket(family, socket.SOCK_DGRAM)
+def _bound(answer: Answer) -> socket.socket:
+    sock = socket.socket(answer.family, socket.SOCK_DGRAM)
     try:
         sock.setblocking(False)
-        if family == socket.AF_INET6:
+        if answer.family == socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         with contextlib.suppress(OSError):
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
-        sock.bind(place)
+        sock.bind(answer.place)
     except BaseException:
         sock.close()
         raise
     return sock
-
-
-@lru_cache(maxsize=REMEMBERED)
-def place_of(peer: str) -> tuple[str, int]:
-    """The socket address of a peer.
-
-    >>> place_of("[::1]:6881")
-    ('::1', 6881)
-    """
-    return parse_peer(peer)
-
-
-@lru_cache(maxsize=REMEMBERED)
-def peer_of(place: Place) -> str:
-    """The peer at a socket address.
-
-    >>> peer_of(("127.0.0.1", 6881)), peer_of(("fe80::1%eth0", 6881, 0, 2))
-    ('127.0.0.1:6881', '[fe80::1]:6881')
-    """
-    return peer_text(place[0].partition("%")[0], place[1])

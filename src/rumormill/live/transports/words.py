@@ -1,11 +1,10 @@
-"""Sockets in words: why something failed, and how an address is written."""
+"""Sockets in words: why something failed, and where we can be reached."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import socket
-from typing import Any
 
 REASONS = {
     errno.ECONNREFUSED: "connection_refused",
@@ -55,30 +54,6 @@ def reason_of(error: BaseException) -> str:
         known = REASONS.get(error.errno)
         return known or errno.errorcode.get(error.errno, "os_error").lower()
     return "connection_failed"
-
-
-def multiaddr_of(place: Any) -> str | None:
-    """A socket address as a multiaddr; None for what has none.
-
-    >>> multiaddr_of(("127.0.0.1", 4001)), multiaddr_of(("fe80::1%eth0", 4001, 0, 2))
-    ('/ip4/127.0.0.1/tcp/4001', '/ip6/fe80::1/tcp/4001')
-    """
-    if not isinstance(place, tuple) or len(place) < 2:
-        return None
-    host, port = place[0].partition("%")[0], place[1]
-    return f"/{'ip6' if ':' in host else 'ip4'}/{host}/tcp/{port}"
-
-
-def own_addresses(place: Any) -> list[str]:
-    """What others may dial to reach a socket that listens at ``place``.
-
-    A socket that listens everywhere is reached through loopback and through the address that
-    this machine has towards others.
-
-    >>> own_addresses(("127.0.0.1", 4001))
-    ['/ip4/127.0.0.1/tcp/4001']
-    """
-    return [address for each in own_hosts(place[0]) if (address := multiaddr_of((each, place[1])))]
 
 
 def own_hosts(host: str) -> list[str]:

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TypeVar
 
+from rumormill.core.words import plural
 from rumormill.pipeline.report.gold import Gold
 from rumormill.pipeline.report.problems import Finding, find_problems
 from rumormill.pipeline.report.rows import (
@@ -20,14 +21,7 @@ from rumormill.pipeline.report.rows import (
     TopicMinute,
     TopicRow,
 )
-from rumormill.pipeline.report.words import (
-    TOPIC_LENGTH,
-    labelled,
-    milliseconds,
-    percent,
-    plural,
-    shortened,
-)
+from rumormill.pipeline.report.words import TOPIC_LENGTH, labelled, milliseconds, percent, shortened
 
 OfTopic = TypeVar("OfTopic", TopicMinute, MeshMinute, CdfPoint, HopRow)
 

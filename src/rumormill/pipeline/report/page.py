@@ -11,6 +11,7 @@ import hashlib
 from importlib.metadata import version
 from importlib.resources import files
 
+from rumormill.core.words import plural, printable
 from rumormill.pipeline.report.comparison import Comparison
 from rumormill.pipeline.report.figures import Report, verdict
 from rumormill.pipeline.report.markup import Markup, join, json_block, raw, tag
@@ -33,7 +34,7 @@ from rumormill.pipeline.report.page_tables import (
 )
 from rumormill.pipeline.report.page_top import findings, heading, tiles
 from rumormill.pipeline.report.series import page_data
-from rumormill.pipeline.report.words import listed, plural, printable
+from rumormill.pipeline.report.words import listed
 
 STYLES = ("page.css", "plots.css")
 SCRIPTS = ("base.js", "chart.js", "plots.js", "matrix.js", "tables.js", "main.js")

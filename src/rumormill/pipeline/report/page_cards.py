@@ -6,18 +6,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from rumormill.core.words import printable
 from rumormill.pipeline.report.comparison import Comparison
 from rumormill.pipeline.report.figures import Report
 from rumormill.pipeline.report.markup import Markup, tag
 from rumormill.pipeline.report.page_tables import cell, name, plain_table
 from rumormill.pipeline.report.rows import CdfPoint
 from rumormill.pipeline.report.series import MOST_PEERS, minute_columns, plotted_topics
-from rumormill.pipeline.report.words import (
-    digits,
-    milliseconds,
-    percent,
-    printable,
-)
+from rumormill.pipeline.report.words import digits, milliseconds, percent
 
 MOST_LINKS = 200
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0)

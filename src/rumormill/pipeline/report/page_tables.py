@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rumormill.core.words import printable
 from rumormill.pipeline.report.comparison import Comparison, difference, times
 from rumormill.pipeline.report.figures import Report
 from rumormill.pipeline.report.markup import Markup, number, tag
-from rumormill.pipeline.report.words import digits, milliseconds, percent, printable, size
+from rumormill.pipeline.report.words import digits, milliseconds, percent, size
 
 MOST_ROWS = 1000
 """Rows of one table; a browser gets slow with more, and the tables themselves have all."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rumormill.core.words import plural, printable
 from rumormill.pipeline.report.figures import Report, speed, verdict
 from rumormill.pipeline.report.markup import Markup, number, tag
 from rumormill.pipeline.report.page_tables import ratio_meter
 from rumormill.pipeline.report.problems import Finding, Weight
-from rumormill.pipeline.report.words import digits, milliseconds, percent, plural, printable
+from rumormill.pipeline.report.words import digits, milliseconds, percent
 
 MOST_FINDINGS = 6
 """Sentences that stand on the page at once; the others are a click away."""

@@ -11,14 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from rumormill.core.words import plural
 from rumormill.pipeline.report.gold import Gold
 from rumormill.pipeline.report.rows import AlertRow, ProblemRow
-from rumormill.pipeline.report.words import (
-    listed,
-    milliseconds,
-    percent,
-    plural,
-)
+from rumormill.pipeline.report.words import listed, milliseconds, percent
 
 Names = Mapping[tuple[str, str], str]
 """What the sentences call the topic or the peer of (network, name)."""
@@ -190,22 +186,32 @@ class _Search:
             )
 
     def unknown_clocks(self) -> Iterator[Finding]:
-        """Peers whose clock could not be compared with the others'."""
+        """Peers whose clock could not be compared with the others'.
+
+        To which nothing came, for them that is as it must be: it takes copies both ways.
+        """
         by_network: defaultdict[str, list[str]] = defaultdict(list)
         nodes: defaultdict[str, int] = defaultdict(int)
+        deaf = {(row.network, row.node) for row in self._gold.peers
+                if not row.delivered + row.duplicates}  # fmt: skip
+        expecting: set[str] = set()
         for row in self._gold.skew:
             nodes[row.network] += 1
             if not row.estimated:
                 by_network[row.network].append(self._name(row.network, row.node))
+                if (row.network, row.node) not in deaf:
+                    expecting.add(row.network)
         for network, names in by_network.items():
             if nodes[network] < 2:
                 continue  # nobody to compare with
             all_of = "all" if len(names) == nodes[network] else f"{len(names)} of"
+            why = "" if network in expecting else ", as they only published"
             yield Finding(
-                Weight.WARNING,
+                Weight.WARNING if network in expecting else Weight.NOTE,
                 "skew",
                 f"{_upper(network)}: the clocks of {all_of} {plural(nodes[network], 'peer')} could "
-                f"not be compared ({listed(names)}): latency there is as their own clocks say.",
+                f"not be compared{why} ({listed(names)}): latency there is as their own clocks "
+                "say.",
             )
 
     def nobody_there(self) -> Iterator[Finding]:
@@ -224,8 +230,9 @@ class _Search:
                     Weight.NOTE,
                     "unexpected",
                     f"{_upper(self._topic(row.network, row.topic))}: "
-                    f"{plural(row.unexpected, 'delivery')} at peers that were not subscribed when "
-                    "the message was published; the ratio leaves them out.",
+                    f"{plural(row.unexpected, 'delivery')} at peers that were not expected to get "
+                    "the message: not known as subscribed yet when it was published, or about to "
+                    "end without a word. Ratio and latency leave them out.",
                 )
 
     def unknown_ways(self) -> Iterator[Finding]:

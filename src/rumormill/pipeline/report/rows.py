@@ -77,6 +77,8 @@ class PeerRow:
     ignored_here: int
     dropped_here: int
     contribution: float | None
+    expected: int = 0
+    missing: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
+from rumormill.core.words import printable
 from rumormill.pipeline.report.figures import Report
 from rumormill.pipeline.report.rows import CdfPoint, HopRow, MeshMinute, TopicMinute
-from rumormill.pipeline.report.words import printable
 
 MOST_BUCKETS = 480
 MOST_POINTS = 240

@@ -13,10 +13,11 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rumormill.core.words import plural, printable
 from rumormill.pipeline.report.bars import bar, distribution, sparkline
 from rumormill.pipeline.report.figures import Report, speed, verdict
 from rumormill.pipeline.report.problems import Weight
-from rumormill.pipeline.report.words import digits, percent, plural, printable, size
+from rumormill.pipeline.report.words import digits, percent, size
 
 MOST_TOPICS = 20
 MOST_PEERS = 15
@@ -166,8 +167,10 @@ def _hops(report: Report, room: int) -> Table:
 def _peers(report: Report, room: int) -> Table:
     wide = room > 12
     refused = any(row.rejected_by_others for row in report.peers.values())
+    lacking = any(row.missing for row in report.peers.values())
     table = new_table(
-        "Peers", "peer", "published", "got", "duplicates", "handed\non", "share",
+        "Peers", "peer", "published", "got", *(["missing"] if lacking else []), "duplicates",
+        "handed\non", "share",
         *([""] if wide else []), *(["refused"] if refused else []), "clock\nms",
     )  # fmt: skip
     most = max((row.contribution or 0.0 for row in report.peers.values()), default=0.0)
@@ -178,6 +181,7 @@ def _peers(report: Report, room: int) -> Table:
         bad = BAD if row.rejected_by_others else QUIET
         table.add_row(
             _name(report.short_names[label]), f"{row.published:,}", f"{row.delivered:,}",
+            *([Text(f"{row.missing:,}", BAD if row.missing else QUIET)] if lacking else []),
             f"{row.duplicates:,}", f"{row.first_sent:,}", percent(row.contribution),
             *([bar(share, room)] if wide else []),
             *([Text(f"{row.rejected_by_others:,}", bad)] if refused else []), clock,

@@ -8,10 +8,11 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rumormill.core.words import printable
 from rumormill.pipeline.report.comparison import Comparison, difference, times
 from rumormill.pipeline.report.figures import Report, speed, verdict
 from rumormill.pipeline.report.terminal import BAD, GOOD, MOST_TOPICS, QUIET, findings, new_table
-from rumormill.pipeline.report.words import listed, printable
+from rumormill.pipeline.report.words import listed
 
 SIGNS = {1: ("better", GOOD), -1: ("worse", BAD), 0: ("", QUIET)}
 

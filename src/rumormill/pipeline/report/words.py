@@ -6,38 +6,15 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-PEER_LENGTH = 16
-TOPIC_LENGTH = 60
-"""A name of so many characters is shown whole."""
+from rumormill.core.words import HEAD, LONG_NAME, TAIL, short
 
-HEAD, TAIL = 4, 7
+TOPIC_LENGTH = 60
+"""A topic of so many characters is shown whole."""
+
 NOTHING = "-"
 
 
-def plural(count: int, noun: str) -> str:
-    """A number and its noun.
-
-    >>> plural(1, "peer"), plural(2000, "peer"), plural(0, "delivery")
-    ('1 peer', '2,000 peers', '0 deliveries')
-    """
-    if count == 1:
-        return f"1 {noun}"
-    return f"{count:,} {noun[:-1]}ies" if noun.endswith("y") else f"{count:,} {noun}s"
-
-
-def printable(text: str) -> str:
-    """``text`` with escapes in place of control characters: strangers chose these names.
-
-    >>> printable("a\\x1b[31m")
-    'a\\\\x1b[31m'
-    """
-    if text.isprintable():
-        return text
-    escaped = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return "".join(escaped)
-
-
-def shortened(ids: Iterable[str], enough: int = PEER_LENGTH, head: int = HEAD) -> dict[str, str]:
+def shortened(ids: Iterable[str], enough: int = LONG_NAME, head: int = HEAD) -> dict[str, str]:
     """A short name for each id that is longer than ``enough``, no two of them alike.
 
     The ends of peer ids differ, the beginnings do not; where two ends are the same, both get
@@ -49,7 +26,7 @@ def shortened(ids: Iterable[str], enough: int = PEER_LENGTH, head: int = HEAD) -
     unique = list(dict.fromkeys(ids))
     tails = dict.fromkeys(unique, TAIL)
     while True:
-        names = {peer: _short(peer, tails[peer], enough, head) for peer in unique}
+        names = {peer: short(peer, enough, head, tails[peer]) for peer in unique}
         seen = Counter(names.values())
         alike = [peer for peer in unique if seen[names[peer]] > 1 and names[peer] != peer]
         if not alike:
@@ -58,18 +35,13 @@ def shortened(ids: Iterable[str], enough: int = PEER_LENGTH, head: int = HEAD) -
             tails[peer] += TAIL
 
 
-def _short(peer: str, tail: int, enough: int, head: int) -> str:
-    whole = len(peer) <= enough or head + 2 + tail >= len(peer)
-    return peer if whole else f"{peer[:head]}..{peer[-tail:]}"
-
-
 def labelled(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """A key for each (network, name): the name alone, unless two networks share it.
 
-    >>> labelled([("gossipsub", "weather"), ("gossipsub", "news"), ("floodsub", "news")])
+    >>> labelled([("mesh", "weather"), ("mesh", "news"), ("flood", "news")])
     ... # doctest: +NORMALIZE_WHITESPACE
-    {('gossipsub', 'weather'): 'weather', ('gossipsub', 'news'): 'news (gossipsub)',
-     ('floodsub', 'news'): 'news (floodsub)'}
+    {('mesh', 'weather'): 'weather', ('mesh', 'news'): 'news (mesh)',
+     ('flood', 'news'): 'news (flood)'}
     """
     unique = list(dict.fromkeys(keys))
     shared = Counter(name for _, name in unique)

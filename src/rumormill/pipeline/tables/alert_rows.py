@@ -20,13 +20,14 @@ class AlertParameters:
     """Partition: so many nodes of a topic's mesh, at least, are cut off from its largest part."""
 
     eclipse_peers: int = 2
-    """Eclipse: a node has nearly all first copies of a minute from so many peers..."""
+    """Eclipse: a node has nearly all copies of messages in a minute, first ones and further ones,
+    from so many peers..."""
     eclipse_share: float = 0.95
     """... namely this share of them..."""
     eclipse_usual: float = 0.75
     """... while for the node in the middle that share is at most this..."""
     eclipse_deliveries: int = 50
-    """... counting only nodes with so many first copies in that minute."""
+    """... counting only nodes that got so many messages in that minute."""
 
     censorship_gap: float = 0.2
     """Censorship: a publisher's messages are delivered that much less often than the others'..."""

@@ -51,15 +51,24 @@ def partition(mesh_minutes: DataFrame, parameters: AlertParameters) -> DataFrame
 
 
 def eclipse(traffic: DataFrame, parameters: AlertParameters) -> DataFrame:
-    """A node hears from next to nobody but one or two peers, while others hear from many."""
-    suppliers = traffic.where(is_other("peer") & (F.col("delivered") > 0))
-    counts = F.sort_array(F.collect_list("delivered"), asc=False)
+    """A node hears from next to nobody but one or two peers, while others hear from many.
+
+    All copies count, not only the first ones: these come from whoever is fastest, which in a calm
+    network may be one or two peers time and again, while the others bring theirs a moment later.
+    """
+    copies = F.col("delivered") + F.col("duplicates")
+    suppliers = traffic.where(is_other("peer") & (copies > 0)).withColumn("copies", copies)
+    counts = F.sort_array(F.collect_list("copies"), asc=False)
     top = F.aggregate(
         F.slice(counts, 1, parameters.eclipse_peers), F.lit(0).cast("long"), lambda a, b: a + b
     )
     nodes = (
         suppliers.groupBy("network", "minute", "node")
-        .agg(F.sum("delivered").alias("delivered"), share(top, F.sum("delivered")).alias("share"))
+        .agg(
+            F.sum("delivered").alias("delivered"),
+            F.sum("copies").alias("copies"),
+            share(top, F.sum("copies")).alias("share"),
+        )
         .where(F.col("delivered") >= parameters.eclipse_deliveries)
         .withColumn("usual", F.median("share").over(Window.partitionBy("network", "minute")))
     )
@@ -67,10 +76,10 @@ def eclipse(traffic: DataFrame, parameters: AlertParameters) -> DataFrame:
         (F.col("share") >= parameters.eclipse_share) & (F.col("usual") <= parameters.eclipse_usual)
     )
     words = F.format_string(
-        f"%.0f %% of its %d first copies came from at most {parameters.eclipse_peers} peers;"
+        f"%.0f %% of its %d copies came from at most {parameters.eclipse_peers} peers;"
         " of the node in the middle, %.0f %%",
         F.col("share") * 100,
-        F.col("delivered"),
+        F.col("copies"),
         F.col("usual") * 100,
     )
     return alert(found, "eclipse", words, node=F.col("node"), minute=F.col("minute"))

@@ -18,6 +18,7 @@ RARE: Final = (
     "subscribed",
     "unsubscribed",
     "peer_joined",
+    "peer_subscribed",
     "peer_left",
     "grafted",
     "pruned",

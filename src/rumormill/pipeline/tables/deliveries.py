@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from rumormill.pipeline.tables.columns import in_order, minute_of, node_key, topic_key
 from rumormill.pipeline.tables.propagation import COPY
+from rumormill.pipeline.tables.publications import is_expected
 from rumormill.pipeline.tables.schema import SILVER
 
 
@@ -74,21 +75,21 @@ def _of_strangers(copies: DataFrame, strangers: DataFrame) -> DataFrame:
 
 
 def _with_expected(found: DataFrame, subscriptions: DataFrame) -> DataFrame:
-    """Whether the node was subscribed when the message was published, and the latency.
+    """Whether the node was expected to get what was published then, and the latency.
 
     Where that time is not known, nothing was expected: ``expected`` of no publication counts it.
     """
-    moment = F.col("published_at")
-    there = (moment >= F.col("since")) & (F.col("until").isNull() | (moment < F.col("until")))
+    there = is_expected(F.col("published_at"))
     # By their numbers: to compare the names of every row would take longer than all the rest.
     keys = {"node_key": node_key("node"), "topic_key": topic_key()}
     numbers = [key.alias(name) for name, key in keys.items()]
-    members = F.broadcast(subscriptions.select(*numbers, "since", "until")).alias("member")
+    limits = ("expected_since", "expected_until")
+    members = F.broadcast(subscriptions.select(*numbers, *limits)).alias("member")
     same = [F.col(f"found.{name}") == F.col(f"member.{name}") for name in keys]
     joined = found.alias("found").join(members, [*same, there], "left")
     latency = F.unix_micros("time") - F.unix_micros("published_at")
     return joined.select(
         "found.*",
-        F.col("since").isNotNull().alias("expected"),
+        F.col("expected_since").isNotNull().alias("expected"),
         F.when(F.col("first"), latency / 1000).alias("latency_ms"),
     )

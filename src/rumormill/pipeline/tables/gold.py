@@ -10,9 +10,17 @@ from rumormill.pipeline.tables.columns import in_order
 from rumormill.pipeline.tables.mesh_health import mesh_minutes
 from rumormill.pipeline.tables.peers import links, peers
 from rumormill.pipeline.tables.problems import problems
+from rumormill.pipeline.tables.publications import expected_of_nodes
 from rumormill.pipeline.tables.schema import GOLD
 from rumormill.pipeline.tables.silver import Keep, Silver, as_it_is
-from rumormill.pipeline.tables.sums import latencies_in, links_in, publishers_in, sums, sums_in
+from rumormill.pipeline.tables.sums import (
+    latencies_in,
+    links_in,
+    nodes_in,
+    publishers_in,
+    sums,
+    sums_in,
+)
 from rumormill.pipeline.tables.topics import (
     Measured,
     hops,
@@ -54,7 +62,8 @@ def gold(
     add("hops", hops(measured))
     add("latency_cdf", latency_cdf(measured.latencies))
     sent = add("links", links(links_in(seen), traffic))
-    add("peers", peers(sent, traffic))
+    wanted = expected_of_nodes(publications, silver.subscriptions)
+    add("peers", peers(sent, traffic, wanted, nodes_in(seen)))
     graphs = add("mesh_minutes", mesh_minutes(silver.mesh, silver.subscriptions, silver.counters))
     found = alerts(
         publications, publishers_in(seen), silver.mesh, traffic, sent, graphs, parameters

@@ -23,7 +23,7 @@ SEED: Final = 42
 def key_of(*parts: bytes | str | None) -> int:
     """The number of a node (network and name) or of a message id (network and id).
 
-    >>> key_of("gossipsub", None) == key_of("gossipsub")
+    >>> key_of("mesh", None) == key_of("mesh")
     True
     """
     seed = SEED

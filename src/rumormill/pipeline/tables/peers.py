@@ -29,8 +29,14 @@ def links(firsts: DataFrame, traffic: DataFrame) -> DataFrame:
     return in_order(found.select(*keys, "first", repeated), GOLD["links"])
 
 
-def peers(links: DataFrame, traffic: DataFrame) -> DataFrame:
-    """One row a node, also for those that only others tell of."""
+def peers(links: DataFrame, traffic: DataFrame, expected: DataFrame, came: DataFrame) -> DataFrame:
+    """One row a node, also for those that only others tell of.
+
+    ``expected``: see :func:`rumormill.pipeline.tables.publications.expected_of_nodes`; ``came``:
+    see :func:`rumormill.pipeline.tables.sums.nodes_in`.
+    """
+    lacking = expected.join(came, ["network", "node"], "left").fillna(0, ["came"])
+    lacking = lacking.withColumn("missing", F.col("expected") - F.col("came")).drop("came")
     here = traffic.groupBy("network", "node").agg(
         F.sum("published").alias("published"),
         F.sum("rejected").alias("rejected_here"),
@@ -49,7 +55,7 @@ def peers(links: DataFrame, traffic: DataFrame) -> DataFrame:
         .agg(F.sum("rejected").alias("rejected_by_others"))
     )
     found = here
-    for other in (received, sent, refused):
+    for other in (received, sent, refused, lacking):
         found = found.join(other, ["network", "node"], "full")
     all_first = F.sum("first_sent").over(Window.partitionBy("network"))
     found = found.fillna(0, list(_COUNTS)).withColumn(

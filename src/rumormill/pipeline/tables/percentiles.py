@@ -4,8 +4,7 @@ All values are laid into bins; their numbers say in which bin each percentile li
 that bin's values it is. Then only the values of those few bins are put in order. Groups of several
 sizes (a topic; a topic in a minute) share the bins.
 
-The rule: of ``n`` values in order, counted from 0, the percentile ``f`` is number
-``min(n - 1, floor(f * n))``.
+The rule is that of :mod:`rumormill.core.percentiles`, in Spark's words.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from rumormill.core.percentiles import EXACTLY
 from rumormill.pipeline.tables.sums_of_deliveries import BINS_PER_OCTAVE
 
 
@@ -62,7 +62,7 @@ def _places(bins: DataFrame, keys: Sequence[str], wanted: Mapping[str, float]) -
     each = [
         F.struct(
             F.lit(name).alias("wanted"),
-            F.least(total - 1, F.floor(total * fraction)).alias("number"),
+            F.greatest(F.lit(0), F.ceil(total * (fraction * EXACTLY)) - 1).alias("number"),
         )
         for name, fraction in wanted.items()
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from rumormill.pipeline.tables.columns import in_order, message_key, minute_of
@@ -32,19 +32,29 @@ def published(history: DataFrame) -> DataFrame:
 
 
 def publications(published: DataFrame, subscriptions: DataFrame) -> DataFrame:
-    """With the number of other nodes that were subscribed at the time."""
-    members = subscriptions.select("network", "topic", "node", "since", "until")
-    there = (
-        (F.col("time") >= F.col("since"))
-        & (F.col("until").isNull() | (F.col("time") < F.col("until")))
-        & (F.col("node") != F.col("publisher"))
-    )
-    expected = (
+    """With the number of other nodes that are expected to get each."""
+    expected = _each_expected(published, subscriptions).groupBy("message").count()
+    found = published.join(expected, "message", "left").withColumnRenamed("count", "expected")
+    return in_order(found.fillna(0, ["expected"]), SILVER["publications"])
+
+
+def expected_of_nodes(publications: DataFrame, subscriptions: DataFrame) -> DataFrame:
+    """How many messages are expected of each node."""
+    each = _each_expected(publications, subscriptions)
+    return each.groupBy("network", "node").agg(F.count(F.lit(1)).alias("expected"))
+
+
+def is_expected(published_at: Column) -> Column:
+    """Whether a message of that time is expected of a member of its topic."""
+    until = F.col("expected_until")
+    return (published_at >= F.col("expected_since")) & (until.isNull() | (published_at < until))
+
+
+def _each_expected(published: DataFrame, subscriptions: DataFrame) -> DataFrame:
+    """One row for each message and node that is expected to get it: ``message``, ``node``."""
+    members = subscriptions.select("network", "topic", "node", "expected_since", "expected_until")
+    return (
         published.select("network", "topic", "publisher", "time", "message")
         .join(F.broadcast(members), ["network", "topic"])
-        .where(there)
-        .groupBy("message")
-        .agg(F.count(F.lit(1)).alias("expected"))
+        .where(is_expected(F.col("time")) & (F.col("node") != F.col("publisher")))
     )
-    found = published.join(expected, "message", "left").fillna(0, ["expected"])
-    return in_order(found, SILVER["publications"])

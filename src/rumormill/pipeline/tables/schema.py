@@ -21,7 +21,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Of all tables together; raised when a column changes its name, type or meaning."""
 
 _TYPES: Final[dict[str, DataType]] = {
@@ -121,6 +121,8 @@ SILVER: Final = {
         node="string",
         since="time",
         until="time",
+        expected_since="time",
+        expected_until="time",
     ),
     "traffic": _table(
         network="string",
@@ -199,6 +201,8 @@ GOLD: Final = {
         network="string",
         node="string",
         published="long",
+        expected="long",
+        missing="long",
         delivered="long",
         duplicates="long",
         first_sent="long",

@@ -5,6 +5,13 @@ that ends without a word tells nobody, but leaves three signs: ``node_crashed`` 
 or it subscribes again though it never left; or its peers saw it leave and it did nothing more.
 In the last two cases its last own event is taken for its end: what is published after that, a
 running node would have noticed.
+
+What is *expected* of a node is a little less. A message is, if it was published
+
+- after the first of its peers knew that it is subscribed (``peer_subscribed``; where no peer tells,
+  after ``subscribed``): before that, nobody could hand it anything;
+- and before its end, or, of one that ended without a word, a second before: what was on its way
+  then, or not written down yet, died with it, and nobody can know whether it came.
 """
 
 from __future__ import annotations
@@ -19,7 +26,8 @@ from rumormill.pipeline.tables.schema import SILVER
 
 GRACE_SECONDS: Final = 1.0
 """How much later than its last own event a node may still be heard of: clocks differ, and the
-last words of a node that closes its connections cross."""
+last words of a node that closes its connections cross. And how long before a silent end nothing is
+expected any more."""
 
 _NODE: Final = ("network", "node")
 _MEMBER: Final = ("network", "topic", "node")
@@ -43,8 +51,33 @@ def subscriptions(
         .when(F.col("until").isNotNull(), F.col("until"))
         .when(F.col("silent_from").isNotNull(), F.greatest("since", "silent_from"))
         .alias("until"),
+        (F.coalesce("again", F.lit(False)) | F.col("until").isNull()).alias("silent"),
     )
-    return in_order(found, SILVER["subscriptions"])
+    return in_order(_with_expectation(found, history, grace), SILVER["subscriptions"])
+
+
+def _with_expectation(found: DataFrame, history: DataFrame, grace: Column) -> DataFrame:
+    """When messages must have been published to be expected of the node."""
+    words = history.where("event = 'peer_subscribed'").select(
+        "network", "topic", F.col("peer").alias("node"), F.col("time").alias("known_at")
+    )
+    there = (F.col("known_at") >= F.col("since")) & (
+        F.col("until").isNull() | (F.col("known_at") < F.col("until"))
+    )
+    known = (
+        found.join(words, list(_MEMBER))
+        .where(there)
+        .groupBy(*_MEMBER, "since")
+        .agg(F.min("known_at").alias("known_at"))
+    )
+    last = F.when(F.col("silent"), F.col("until") - grace).otherwise(F.col("until"))
+    return found.join(known, [*_MEMBER, "since"], "left").select(
+        *_MEMBER,
+        "since",
+        "until",
+        F.coalesce("known_at", "since").alias("expected_since"),
+        last.alias("expected_until"),
+    )
 
 
 def _told(history: DataFrame) -> DataFrame:

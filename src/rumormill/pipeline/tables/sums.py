@@ -1,7 +1,7 @@
 """What gold needs of deliveries, from one look at them.
 
     found = keep("_sums", sums(deliveries))
-    sums_in(found), latencies_in(found), links_in(found), publishers_in(found)
+    sums_in(found), latencies_in(found), links_in(found), nodes_in(found), publishers_in(found)
 
 Python workers do the adding: ``sums_of_deliveries.py``.
 """
@@ -50,7 +50,7 @@ def sums_in(sums: DataFrame) -> DataFrame:
 
 
 def latencies_in(sums: DataFrame) -> DataFrame:
-    """How long the deliveries took, in microseconds: by topic, minute and hop, and in bins.
+    """How long the expected deliveries took, in microseconds: by topic, minute and hop, in bins.
 
     ``values`` are all that ``count`` counts. Several rows may be about the same bin.
     """
@@ -62,6 +62,11 @@ def links_in(sums: DataFrame) -> DataFrame:
     """How many ``first`` copies each node had from each peer."""
     links = sums.where((F.col("kind") == LINK) & F.col("peer").isNotNull())
     return _summed(links, ("network", "node", "peer"), ("first",))
+
+
+def nodes_in(sums: DataFrame) -> DataFrame:
+    """How many messages ``came`` to each node that was expected to get them."""
+    return _summed(sums.where(F.col("kind") == LINK), ("network", "node"), ("came",))
 
 
 def publishers_in(sums: DataFrame) -> DataFrame:

@@ -61,6 +61,7 @@ OUTPUT: Final = pa.schema(
         ("first", pa.int64()),
         # PUBLISHER
         ("publisher", pa.string()),
+        # LINK and PUBLISHER
         ("came", pa.int64()),
     ]
 )
@@ -93,6 +94,7 @@ class _Deliveries:
     def __init__(self, table: pa.Table) -> None:
         self._table = table
         self._first = self._are("first")
+        self._came = self._first & self._are("expected")
         self._coded = {name: coded(table[name]) for name in (*NAMES, "minute", "hop")}
         self._spots = self._groups("network", "topic", "minute", "hop")
 
@@ -128,9 +130,12 @@ class _Deliveries:
         )
 
     def bins(self) -> pa.RecordBatch:
-        """How long the first copies took: bins of about the same latency, with all values."""
+        """How long the expected first copies took: bins of about the same latency, with all values.
+
+        What came to a node that was not there when it was published took as long as the node.
+        """
         latency = self._table["latency_ms"]
-        taken = np.flatnonzero(self._first & latency.is_valid().to_numpy())
+        taken = np.flatnonzero(self._came & latency.is_valid().to_numpy())
         values = np.rint(latency.fill_null(0).to_numpy()[taken] * 1000).astype(np.int64)
         columns = {
             name: Coded(self._coded[name].codes[taken], self._coded[name].values)
@@ -144,13 +149,13 @@ class _Deliveries:
         return self._batch(BIN, groups, count=counts, values=lists)
 
     def links(self) -> pa.RecordBatch:
-        """How many first copies each node got from each peer."""
+        """How many first copies each node got from each peer, and how many were expected."""
         groups = self._groups("network", "node", "peer")
-        return self._batch(LINK, groups, first=groups.count(self._first))
+        return self._batch(
+            LINK, groups, first=groups.count(self._first), came=groups.count(self._came)
+        )
 
     def publishers(self) -> pa.RecordBatch:
         """How many of each publisher's messages came to those who expected them."""
         groups = self._groups("network", "topic", "publisher")
-        return self._batch(
-            PUBLISHER, groups, came=groups.count(self._first & self._are("expected"))
-        )
+        return self._batch(PUBLISHER, groups, came=groups.count(self._came))

@@ -11,7 +11,7 @@ from heapq import heappush
 from typing import TypeAlias
 
 from rumormill.core.errors import LocalProtocolError
-from rumormill.core.machine import Received, Send
+from rumormill.core.machine import Checked, Received, Send
 from rumormill.simulate.link import Link
 from rumormill.simulate.node import Node
 from rumormill.simulate.world import Adapter, World
@@ -21,6 +21,9 @@ PORT = 6881
 
 LARGEST = 65507
 """Bytes. More does not fit into a UDP datagram."""
+
+DatagramLevelInput: TypeAlias = Received | Checked
+"""What a machine of this level is fed, beside the commands of the script."""
 
 _Datagram: TypeAlias = tuple[Node, Send]
 """One under way, and who sent it."""

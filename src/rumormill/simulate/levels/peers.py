@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from rumormill.core.errors import LocalProtocolError
-from rumormill.core.machine import Connect, Drop, PeerJoined, PeerLeft, Received, Send, Writable
+from rumormill.core.machine import (
+    Checked,
+    Connect,
+    Drop,
+    PeerJoined,
+    PeerLeft,
+    Received,
+    Send,
+    Writable,
+)
 from rumormill.core.trace import CONNECTION_FAILED
 from rumormill.core.transport import HoldPeer
 from rumormill.simulate.connection import End
 from rumormill.simulate.link import Link
 from rumormill.simulate.node import Node
 from rumormill.simulate.world import Adapter, World
+
+PeerLevelInput: TypeAlias = PeerJoined | PeerLeft | Received | Writable | Checked
+"""What a machine of this level is fed, beside the commands of the script."""
 
 
 class _Line(NamedTuple):

@@ -1,15 +1,19 @@
 """The byte level: machines that say ``OpenTransport(address)`` and ``WriteBytes``.
 
-Every node has an address, such as ``/ip4/10.0.0.1/tcp/4001``. It is a name and nothing else: no
-byte leaves the process. A connection behaves as TCP does: it takes a round trip to stand, keeps
-the order, cuts what was written wherever it likes, stalls in a partition and is reset at last.
+Every node has an address, such as ``10.0.0.1:4001``, in whatever notation its family has. It is a
+name and nothing else: no byte leaves the process. A connection behaves as TCP does: it takes a
+round trip to stand, keeps the order, cuts what was written wherever it likes, stalls in a
+partition and is reset at last.
 """
 
 from __future__ import annotations
 
 from itertools import count
+from typing import TypeAlias
 
+from rumormill.core.addresses import Addresses
 from rumormill.core.errors import ConfigError, LocalProtocolError
+from rumormill.core.machine import Checked
 from rumormill.core.transport import (
     BytesReceived,
     CancelTransport,
@@ -20,6 +24,7 @@ from rumormill.core.transport import (
     OpenTransport,
     TransportClosed,
     TransportFailed,
+    TransportInput,
     TransportOpened,
     WriteBytes,
     WriteReady,
@@ -31,6 +36,11 @@ from rumormill.simulate.world import Adapter, World, nothing_to_do
 
 FIRST_EPHEMERAL_PORT = 49152
 EPHEMERAL_PORTS = 16384
+PORT = 4001
+"""Of addresses that the simulation makes up."""
+
+TransportLevelInput: TypeAlias = TransportInput | Dial | Checked
+"""What a machine of this level is fed, beside the commands of the script."""
 
 
 class _Attempt:
@@ -77,13 +87,16 @@ class TransportAdapter(Adapter):
     writable = WriteReady
     left = TransportClosed
 
-    def __init__(self, world: World, chunk: tuple[int, int], connect_timeout: float) -> None:
+    def __init__(
+        self, world: World, addresses: Addresses, chunk: tuple[int, int], connect_timeout: float
+    ) -> None:
         super().__init__(world)
+        self._addresses = addresses
         self._smallest, self._largest = chunk
         if not 1 <= self._smallest <= self._largest:
             raise ConfigError("chunk", f"needs 1 <= smallest <= largest, not {chunk}")
         self._connect_timeout = connect_timeout
-        self._owners: dict[str, str] = {}
+        self._owners: dict[tuple[str, int], str] = {}  # by host and port
         self._links: dict[tuple[str, str], Link] = {}
         self._attempts: dict[tuple[str, int], _Attempt] = {}
         self._connections = count(1)
@@ -99,8 +112,9 @@ class TransportAdapter(Adapter):
         if not node.address:
             number = len(self._owners) + 1
             host = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
-            node.address = f"/ip4/{host}/tcp/4001"
-        if self._owners.setdefault(node.address, node.name) != node.name:
+            node.address = self._addresses.text(host, PORT)
+        host, port, _ = self._addresses.parse(node.address)
+        if self._owners.setdefault((host, port), node.name) != node.name:
             raise LocalProtocolError(f"{node.address} is the address of another node")
         self.clock.soon(node.feed, Listening((node.address,)))
 
@@ -137,7 +151,7 @@ class TransportAdapter(Adapter):
     # ---- dialing
 
     def _on_open(self, node: Node, effect: OpenTransport) -> None:
-        target = self._owners.get(effect.address.split("/p2p/")[0])
+        target = self._owner(effect.address)
         attempt = _Attempt(node, effect.dial, effect.address, target)
         if target is not None:
             attempt.round_trip = self._link(node.name, target).latency
@@ -146,6 +160,14 @@ class TransportAdapter(Adapter):
             attempt.round_trip = 2 * self.world.link.latency
         self._attempts[node.name, effect.dial] = attempt
         self.clock.schedule(self.clock.now + attempt.round_trip, self._answer, attempt)
+
+    def _owner(self, address: str) -> str | None:
+        """Who listens at an address; nobody at what is none."""
+        try:
+            host, port, _ = self._addresses.parse(address)
+        except LocalProtocolError:
+            return None
+        return self._owners.get((host, port))
 
     def _on_cancel(self, node: Node, effect: CancelTransport) -> None:
         attempt = self._attempts.pop((node.name, effect.dial), None)
@@ -184,7 +206,7 @@ class TransportAdapter(Adapter):
         node, number = attempt.node, next(self._connections)
         there, back = self._link(node.name, target.name), self._link(target.name, node.name)
         port = FIRST_EPHEMERAL_PORT + number % EPHEMERAL_PORTS
-        address = f"{node.address.rpartition('/')[0]}/{port}"
+        address = self._addresses.text(self._addresses.parse(node.address).host, port)
         near = End(self, node, number, target.name, there)
         far = _Accepting(self, target, number, node.name, back)
         far.address = address

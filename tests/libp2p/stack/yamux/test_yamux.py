@@ -616,6 +616,11 @@ def test_frames_without_payload_at_a_fair_rate_are_welcome_for_ever() -> None:
     feed(machine, data(1, b"", SYN))
     for second in range(1, 100):
         feed(machine, frame(WINDOW_UPDATE, 0, 1, 1) * 100, now=float(second))
+    # The window has grown by every one of them, and the session still serves.
+    machine.data_to_send()
+    machine.write(1, bytes(INITIAL_WINDOW + 99 * 100 + 1))
+    sent = [size for kind, _, _, size in frames(machine.data_to_send()) if kind == DATA]
+    assert sum(sent) == INITIAL_WINDOW + 99 * 100
 
 
 # ---- pings and going away

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumormill.core.errors import ConfigError, RemoteProtocolError
-from rumormill.libp2p.stack.limits import Allowance, ConnectionLimits
+from rumormill.libp2p.stack.limits import ConnectionLimits
 from rumormill.libp2p.stack.yamux.frames import (
     ACK,
     DATA,
@@ -89,16 +89,6 @@ def test_a_table_knows_which_streams_ever_were() -> None:
     assert not table.existed(ours.number + 2) and not table.existed(2)
     table.remove(ours)
     assert table.existed(ours.number)
-
-
-def test_an_allowance_refills_with_time_and_never_past_its_burst() -> None:
-    allowance = Allowance(rate=10, burst=20)
-    assert allowance.take(20, now=5.0)
-    assert not allowance.take(1, now=5.0)
-    assert allowance.take(10, now=6.0)
-    assert not allowance.take(1, now=6.0)
-    assert not allowance.take(21, now=1000.0)
-    assert allowance.take(20, now=1000.0)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rumormill.core.errors import RemoteProtocolError
-from rumormill.libp2p.stack.limits import Allowance, ConnectionLimits
+from rumormill.core.limits import Allowance
+from rumormill.libp2p.stack.limits import ConnectionLimits
 from rumormill.libp2p.stack.yamux.frames import ACK, LARGEST_UINT32, PING, SYN, encode_header
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 from rumormill.core.errors import RemoteProtocolError
+from rumormill.core.limits import Allowance
 from rumormill.libp2p.stack.events import (
     InboundRefused,
     PongReceived,
@@ -21,7 +22,7 @@ from rumormill.libp2p.stack.events import (
     StreamEnded,
     StreamReset,
 )
-from rumormill.libp2p.stack.limits import DEFAULT_LIMITS, Allowance, ConnectionLimits
+from rumormill.libp2p.stack.limits import DEFAULT_LIMITS, ConnectionLimits
 from rumormill.libp2p.stack.yamux.frames import (
     DATA,
     FIN,

@@ -1,0 +1,49 @@
+"""How a node stands on its networks, told again and again: for ``node``, and ``sub --status``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+
+import rumormill
+from rumormill.cli.options import NetworkPlan
+from rumormill.cli.render import Status, TopicStatus
+from rumormill.cli.session import Session
+
+
+class Member:
+    """One network of the node, and how many messages came on each of its topics."""
+
+    def __init__(self, plan: NetworkPlan, network: rumormill.Network) -> None:
+        self.plan = plan
+        self.network = network
+        self.messages: Counter[str] = Counter()
+
+    async def relay(self, topic: str, messages: rumormill.Subscription) -> None:
+        """Take part in a topic: being subscribed is what makes the network pass it on."""
+        async for _ in messages:
+            self.messages[topic] += 1
+
+    def status(self) -> Status:
+        """How things stand."""
+        network = self.network
+        topics = {
+            topic: TopicStatus(
+                subscribers=len(network.subscribers(topic)),
+                mesh=len(network.mesh(topic)),
+                messages=self.messages[topic],
+            )
+            for topic in self.plan.topics
+        }
+        return Status(
+            self.plan.name, network.id, len(network.peers), topics, dict(network.counters)
+        )
+
+
+async def show_status(session: Session, members: Sequence[Member], interval: float) -> None:
+    """Print a line for each network, again and again."""
+    while True:
+        for member in members:
+            await session.show(session.renderer.status(member.status()))
+        await asyncio.sleep(interval)

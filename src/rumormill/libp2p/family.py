@@ -1,0 +1,111 @@
+"""The libp2p family, as the rest of the house knows it: gossipsub and floodsub."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rumormill.live.family import DemoAct, Description, Family, SettingsPage
+
+if TYPE_CHECKING:
+    from rumormill.libp2p.live.network import Libp2pNetwork
+    from rumormill.libp2p.live.settings import Libp2pSettings
+    from rumormill.libp2p.stack.keys import PrivateKey
+    from rumormill.live.setting_keys import Key
+
+ADDRESSES = ("/ip4/", "/ip6/", "/dns/", "/dns4/", "/dns6/")
+"""How a multiaddr begins."""
+
+
+class Libp2pFamily(Family):
+    """gossipsub and floodsub over TCP, Noise and yamux."""
+
+    name = "libp2p"
+    networks = ("gossipsub", "floodsub")
+    order = 0
+    listen = "/ip4/127.0.0.1/tcp/0"
+    listen_example = "/ip4/0.0.0.0/tcp/4001"
+    peer_example = "/ip4/192.0.2.7/tcp/4001/p2p/12D3Koo..."
+    key_types = ("ed25519",)
+
+    def make(self, network: str, settings: Libp2pSettings) -> Libp2pNetwork:
+        """See :class:`Family`."""
+        from rumormill.libp2p.live.network import Libp2pNetwork
+
+        return Libp2pNetwork(network, settings)
+
+    def known_keys(self, network: str) -> dict[str, Key]:
+        """See :class:`Family`."""
+        from rumormill.libp2p.live.settings import known_keys
+
+        return known_keys(network)
+
+    def read_settings(self, network: str, values: Mapping[str, Any]) -> Libp2pSettings:
+        """See :class:`Family`."""
+        from rumormill.libp2p.live.settings import read_settings
+
+        return read_settings(network, values)
+
+    # ---- addresses and keys
+
+    def check_address(self, address: str) -> None:
+        """A multiaddr with TCP in it."""
+        from rumormill.libp2p.stack.multiaddr import Multiaddr
+
+        Multiaddr.parse(address)
+
+    def describe(self, text: str) -> Description | None:
+        """The parts of a multiaddr."""
+        if not text.startswith(ADDRESSES):
+            return None
+        from rumormill.libp2p.stack.multiaddr import Multiaddr
+
+        address = Multiaddr.parse(text)
+        return Description("address", {
+            "address": str(address),
+            "host": address.host,
+            "port": address.port,
+            "family": address.family,
+            "id": address.peer,
+        })  # fmt: skip
+
+    def create_key(self, path: Path) -> Mapping[str, Any]:
+        """A node's identity."""
+        from rumormill.libp2p.live.key_file import create_key
+
+        return _public_part(create_key(path))
+
+    def describe_key(self, path: Path) -> Mapping[str, Any]:
+        """Who a node with this key is."""
+        from rumormill.libp2p.live.key_file import load_key
+
+        return _public_part(load_key(path))
+
+    # ---- documentation and demo
+
+    def settings_pages(self) -> tuple[SettingsPage, ...]:
+        """See :class:`Family`."""
+        from rumormill.libp2p.live.settings import settings_page
+
+        return (settings_page(),)
+
+    def acts(self) -> tuple[DemoAct, ...]:
+        """A mesh that loses one of its nodes and gets it back."""
+        return (
+            DemoAct(
+                "gossipsub",
+                "every message, in a mesh",
+                also=("floodsub",),
+                topic="weather",
+                messages=400,
+            ),
+        )
+
+
+def _public_part(key: PrivateKey) -> dict[str, Any]:
+    public = key.public_key
+    return {"id": key.peer, "type": public.type.name.lower(), "public_key": public.data.hex()}
+
+
+FAMILY = Libp2pFamily()

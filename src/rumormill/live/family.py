@@ -1,0 +1,199 @@
+"""A family of networks: the one object that everything generic is built from.
+
+``rumormill.open``, the command line, the detection of keys, the pages of settings and the demo ask
+a :class:`Family` and nothing else. A family is found by the entry point group
+``rumormill.families`` (see :mod:`rumormill.live.families`), so that a distribution of anybody can
+bring one::
+
+    class CarrierPigeons(Family):
+        '''Messages by pigeon.'''
+
+        name = "pigeons"
+        networks = ("pigeon",)
+        listen = "loft:0"
+
+        def make(self, network, settings):
+            from pigeons.network import PigeonNetwork
+            return PigeonNetwork(network, settings)
+
+    FAMILY = CarrierPigeons()
+
+Making the object must be cheap: what a family needs is imported in the methods that need it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+
+from rumormill.core.errors import ConfigError
+from rumormill.core.topic import check_topic
+
+if TYPE_CHECKING:
+    from rumormill.live.network import Network
+    from rumormill.live.parameters import LiveParameters
+    from rumormill.live.setting_keys import Key
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Settings(Protocol):
+    """What the settings of every family have; a family adds its own parts."""
+
+    @property
+    def live(self) -> LiveParameters:
+        """Where to listen, whom to call, where the key is."""
+        ...
+
+
+class Description(NamedTuple):
+    """What everyone may know of a key, an address or a topic: for ``rumormill id``."""
+
+    kind: str
+    """``key``, ``address`` or ``topic``."""
+    fields: Mapping[str, Any]
+
+
+class SettingsPage(NamedTuple):
+    """A page of the documentation: every key of a network, part by part."""
+
+    file: str
+    network: str
+    introduction: str
+    parts: Mapping[str, Sequence[type]]
+    """Of each part the classes that hold its keys; what a later one says of a key counts."""
+
+
+class DemoAct(NamedTuple):
+    """What a family shows in ``rumormill demo``; the demo plays it with the public commands.
+
+    Some nodes publish, the others subscribe, one of these is killed and comes back. What is counted
+    then is what the network promises (:class:`~rumormill.core.topic.Capabilities`): every message,
+    or the newest one.
+    """
+
+    network: str
+    title: str
+    also: tuple[str, ...] = ()
+    """Other networks that play the same act, when ``--network`` asks for them."""
+    topic: str = ""
+    """Empty where a topic belongs to a key: then it is the one of the publisher's."""
+    nodes: int = 10
+    """At least three, those that publish included."""
+    messages: int = 500
+    rate: float = 20.0
+    """Messages a second."""
+    publishers: int = 3
+    """At most so many, and at most a third of the nodes."""
+    settings: Mapping[str, Any] = NOTHING
+    """Of every node, as ``--set`` takes them."""
+
+
+class Family(ABC):
+    """One family of networks.
+
+    The class attributes and methods below are all that the rest of the house knows of it; most
+    have a default that fits a family without keys or strange topics.
+    """
+
+    name: ClassVar[str]
+    """What the family is called, such as the name of its folder."""
+    networks: ClassVar[tuple[str, ...]]
+    """The networks that a user can open, by the names that he writes."""
+    order: ClassVar[int] = 100
+    """The place in lists. Commands that are not told which network speak the first of the first."""
+
+    # ---- what must be installed
+
+    packages: ClassVar[tuple[str, ...]] = ()
+    """Modules that it cannot do without."""
+    extra: ClassVar[str] = ""
+    """What ``pip`` installs to bring them, such as ``rumormill[bep50]``."""
+
+    # ---- settings, and the network itself
+
+    @abstractmethod
+    def make(self, network: str, settings: Any) -> Network:
+        """A network that is not started yet; ``settings`` are those of :meth:`read_settings`."""
+
+    def known_keys(self, network: str) -> dict[str, Key]:
+        """Every key of the network that can be set, by name."""
+        from rumormill.live.parameters import LiveParameters
+        from rumormill.live.setting_keys import keys_of
+
+        return keys_of(LiveParameters)
+
+    def read_settings(self, network: str, values: Mapping[str, Any]) -> Settings:
+        """The settings as :meth:`make` wants them; ``values`` have known keys only."""
+        from rumormill.live.parameters import LiveParameters, PlainSettings
+
+        return PlainSettings(LiveParameters(**values))
+
+    # ---- addresses and topics, as the command line takes them
+
+    listen: ClassVar[str] = ""
+    """Where a node listens that was not told: any free port, reachable from this machine only."""
+    listen_example: ClassVar[str] = ""
+    """An address to listen at, for the help."""
+    peer_example: ClassVar[str] = ""
+    """The address of a node elsewhere, for the help."""
+    topic_help: ClassVar[str] = ""
+    """How a topic is written, where it is more than a name."""
+
+    def check_address(self, address: str) -> None:  # noqa: B027 - one that takes all is fine
+        """Raise :class:`LocalProtocolError` for what is no address of this family."""
+
+    def topic(self, text: str) -> str:
+        """The topic in its one true form; :class:`LocalProtocolError` for what is no topic."""
+        return check_topic(text)
+
+    def describe(self, text: str) -> Description | None:
+        """What an address or a topic says; None if it does not look like one of this family.
+
+        Raises :class:`LocalProtocolError` for one that looks like it and is wrong.
+        """
+        return None
+
+    # ---- keys
+
+    key_types: ClassVar[tuple[str, ...]] = ()
+    """What ``"type"`` says in the key files of this family."""
+    key_help: ClassVar[str] = ""
+    """What the key is for, where it is not the node's identity."""
+
+    def create_key(self, path: Path) -> Mapping[str, Any]:
+        """Write a new key to ``path``, which must not exist yet (:class:`FileExistsError`).
+
+        Returns what everyone may know of it, its ``id`` first.
+        """
+        raise ConfigError("network", f"the networks of {self.name} have no keys")
+
+    def describe_key(self, path: Path) -> Mapping[str, Any]:
+        """What everyone may know of the key in a file of :attr:`key_types`, its ``id`` first."""
+        raise ConfigError("network", f"the networks of {self.name} have no keys")
+
+    # ---- publishing from the command line
+
+    replaces: ClassVar[bool] = False
+    """Whether ``publish`` takes ``cas``, the number of the value that a new one replaces."""
+    publisher_options: ClassVar[str] = ""
+    """Options that a publisher has to give beside ``--peer``, for the line that ``sub`` shows."""
+    visitor: ClassVar[Mapping[str, Any]] = NOTHING
+    """Settings of a publisher that nobody can reach, and that is gone soon."""
+
+    def finds_peers(self, settings: Mapping[str, Any]) -> bool:
+        """Whether a node with these settings meets others though it was given no address."""
+        return False
+
+    # ---- documentation and demo
+
+    def settings_pages(self) -> tuple[SettingsPage, ...]:
+        """The pages that ``make docs`` writes."""
+        return ()
+
+    def acts(self) -> tuple[DemoAct, ...]:
+        """What the family shows in the demo."""
+        return ()

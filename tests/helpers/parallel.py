@@ -1,0 +1,62 @@
+"""Which tests run in one process, and which of them begin, when pytest runs several processes.
+
+A file is never torn apart: its fixtures are made once. The files that share a Spark session stay
+together, for a session costs more than most tests. What takes long begins first, so that no
+process is left with a long file at the end while the others have nothing to do.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+LONGEST_FIRST = (
+    "spark tables",
+    "spark",
+    # It mostly waits, and leaves the cores to Spark.
+    "tests/interop",
+    "tests/bench",
+    "tests/fuzz",
+    "tests/spark",
+    "tests/conformance",
+    "tests/cli",
+    "tests/attacks",
+    "tests/bep50",
+)
+"""Groups, and folders of files, that begin before the others, in this order."""
+
+OWN_SPARK = ("test_cluster.py", "test_java.py", "test_readme.py")
+"""Files of ``tests/spark`` that start Spark in processes of their own, or do without."""
+
+
+class ByGroup(LoadScopeScheduling):
+    """Gives whole groups to the processes, in the order of the collection."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group(nodeid)
+
+
+def group(nodeid: str) -> str:
+    """The tests that one process runs together: those of a file, or of a Spark session.
+
+    >>> group("tests/spark/tables/test_mesh.py::test_a_link_lasts"), group("tests/core/a.py::b")
+    ('spark tables', 'tests/core/a.py')
+    """
+    path = PurePosixPath(nodeid.partition("::")[0])
+    if path.is_relative_to("tests/spark/tables"):
+        return "spark tables"
+    if path.parent == PurePosixPath("tests/spark") and path.name not in OWN_SPARK:
+        return "spark"
+    return str(path)
+
+
+def longest_first(items: list[pytest.Item]) -> None:
+    """Put first what takes long; what is equal keeps its order."""
+    items.sort(key=lambda item: _rank(group(item.nodeid)))
+
+
+def _rank(name: str) -> int:
+    matching = (at for at, each in enumerate(LONGEST_FIRST) if f"{name}/".startswith(f"{each}/"))
+    return next(matching, len(LONGEST_FIRST))
