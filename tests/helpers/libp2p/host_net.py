@@ -27,7 +27,7 @@ from rumormill.core.transport import (
 )
 from rumormill.libp2p.host.host import Host
 from rumormill.libp2p.host.parameters import HostParameters
-from rumormill.libp2p.host.pubsub_streams import PubsubMachine
+from rumormill.libp2p.host.pubsub_feed import PubsubMachine
 from rumormill.libp2p.stack.connection import Connection, ConnectionEvent
 from rumormill.libp2p.stack.keys import PrivateKey
 from rumormill.libp2p.wire.frames import FrameReader

@@ -158,11 +158,8 @@ def test_parameters_that_contradict_each_other_are_named() -> None:
 def refused(effects: Sequence[HostEffect]) -> str | None:
     """Why the host closed the transport that was just opened."""
     closed = [effect for effect in effects if isinstance(effect, CloseTransport)]
-    events = [
-        effect
-        for effect in effects
-        if isinstance(effect, TraceEvent) and effect.event == "connection_refused"
-    ]
+    traced = [effect for effect in effects if isinstance(effect, TraceEvent)]
+    events = [event for event in traced if event.event == trace.CONNECTION_REFUSED]
     assert [each.reason for each in closed] == [event.fields["reason"] for event in events]
     return closed[0].reason if closed else None
 

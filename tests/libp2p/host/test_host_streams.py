@@ -8,10 +8,16 @@ import pytest
 
 from rumormill.core import trace
 from rumormill.core.machine import Drop, Hold, PeerJoined, PeerLeft, Received, Send, Writable
-from rumormill.core.transport import Dial, HoldPeer
+from rumormill.core.transport import Dial, HoldPeer, WriteBytes
 from rumormill.libp2p.effects import StreamLost, StreamRenewed, StreamRestarted
 from rumormill.libp2p.host.pubsub_streams import PUBSUB_UNAVAILABLE, STREAM_LOST
-from rumormill.libp2p.stack.connection import StreamData, StreamEnded, StreamOpened, StreamReset
+from rumormill.libp2p.stack.connection import (
+    Failed,
+    StreamData,
+    StreamEnded,
+    StreamOpened,
+    StreamReset,
+)
 from rumormill.libp2p.wire.frames import length_prefixed
 from tests.helpers.libp2p.host_net import FAKE_PROTOCOL, FakePubsub, HostNet, RawPeer, key
 
@@ -327,6 +333,28 @@ def test_when_both_die_the_peer_leaves_once() -> None:
     scene.net.run()
     left = [each for each in scene.pubsub.take() if isinstance(each, PeerLeft)]
     assert len(left) == 1 and scene.host.peers() == ()
+
+
+def pings(scene: Scene, seconds: float) -> int:
+    """How many writes of ours reach Bob in this time, while nothing else happens."""
+    before = len(scene.net.of(scene.host, WriteBytes))
+    scene.net.run(seconds)
+    return len(scene.net.of(scene.host, WriteBytes)) - before
+
+
+def test_a_peer_that_lost_its_stream_with_a_connection_is_nudged_until_it_opens_another() -> None:
+    """rust sees that it has something to say only when something comes in."""
+    scene = Scene(nudge_interval=0.5)
+    scene.bob_opens()
+    scene.net.feed(scene.bob, Dial(scene.net.seat(scene.host).address))
+    scene.net.run(10.0)
+    assert pings(scene, 10.0) == 0
+    scene.net.cut(scene.host, scene.net.transports(scene.host)[0])
+    scene.net.run(1.1)
+    assert pings(scene, 10.0) == 20
+    assert scene.bob.of(Failed) == [] and scene.net.traces(scene.host, trace.PROTOCOL_ERROR) == []
+    scene.bob_opens()
+    assert pings(scene, 10.0) == 0
 
 
 def test_a_peer_that_begins_anew_on_another_connection_is_followed_there() -> None:

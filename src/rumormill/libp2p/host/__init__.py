@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from rumormill.libp2p.host.host import Host
     from rumormill.libp2p.host.keeper import STREAM_REFUSED
     from rumormill.libp2p.host.parameters import HostParameters
-    from rumormill.libp2p.host.pubsub_streams import PUBSUB_UNAVAILABLE, STREAM_LOST, PubsubMachine
+    from rumormill.libp2p.host.pubsub_feed import PubsubMachine
+    from rumormill.libp2p.host.pubsub_streams import PUBSUB_UNAVAILABLE, STREAM_LOST
 
 __all__ = [
     "PUBSUB_UNAVAILABLE",
@@ -31,7 +32,7 @@ _HOMES = {
     "HostParameters": "parameters",
     "PUBSUB_UNAVAILABLE": "pubsub_streams",
     "PubsubCommand": "effects",
-    "PubsubMachine": "pubsub_streams",
+    "PubsubMachine": "pubsub_feed",
     "STREAM_LOST": "pubsub_streams",
     "STREAM_REFUSED": "keeper",
 }

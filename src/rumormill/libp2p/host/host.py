@@ -33,7 +33,8 @@ from rumormill.libp2p.host.dialer import Dialer
 from rumormill.libp2p.host.effects import HostEffect, HostInput, PubsubCommand, for_driver
 from rumormill.libp2p.host.keeper import ConnectionKeeper, in_words
 from rumormill.libp2p.host.parameters import HostParameters
-from rumormill.libp2p.host.pubsub_streams import PubsubMachine, PubsubStreams
+from rumormill.libp2p.host.pubsub_feed import PubsubMachine
+from rumormill.libp2p.host.pubsub_streams import PubsubStreams
 from rumormill.libp2p.host.services import SERVICES, Services
 from rumormill.libp2p.host.table import ConnectionTable, Link, Turn
 from rumormill.libp2p.stack.identify import IdentifyInfo

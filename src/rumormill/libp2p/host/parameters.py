@@ -51,6 +51,9 @@ class HostParameters(Parameters):
     streams_per_connection: int = Field(default=4, ge=1)
     """Pubsub streams to a peer, one after the other, before its connection is made anew: rust goes
     deaf with the fifth, in both directions and until the connection ends."""
+    nudge_interval: float = Field(default=0.5, gt=0, allow_inf_nan=False)
+    """Seconds between pings of a peer whose stream to us went with one of its connections, until it
+    opens another: rust does not see that it has something to say before something comes in."""
     stream_retry_delay: float = Field(default=0.5, gt=0, allow_inf_nan=False)
     """Seconds before the second try; doubles with every further one."""
 

@@ -31,7 +31,9 @@ class InboundStream:
 class PeerStreams:
     """The stream that we write, the streams that the peer writes, and what pubsub knows of it."""
 
-    __slots__ = ("had_inbound", "held", "inbound", "joined", "outbound", "peer", "ready")
+    __slots__ = (
+        "had_inbound", "held", "inbound", "joined", "nudge_at", "outbound", "peer", "ready",
+    )  # fmt: skip
 
     def __init__(self, peer: str) -> None:
         self.peer = peer
@@ -46,9 +48,19 @@ class PeerStreams:
         """At most one on each connection."""
         self.had_inbound = False
         """Whether there was one since the peer joined."""
+        self.nudge_at: float | None = None
+        """When to ping the peer, which owes us a stream."""
+
+    def next_wake(self) -> float | None:
+        """When something is to be done for the peer."""
+        due = self.outbound.next_wake()
+        if due is None or self.nudge_at is None:
+            return self.nudge_at if due is None else due
+        return min(due, self.nudge_at)
 
     def left(self) -> None:
         """To pubsub the peer is gone, and so is all that it knew of the peer."""
         self.joined = self.ready = self.held = self.had_inbound = False
         self.outbound.agreed_at = None
+        self.nudge_at = None
         self.inbound.clear()

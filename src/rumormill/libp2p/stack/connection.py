@@ -281,6 +281,11 @@ class Connection:
         if self._session is not None:
             self._session.hold(stream, held)
 
+    def nudge(self) -> None:
+        """Make the other end look at this connection, by a ping whose answer nobody waits for."""
+        if self._session is not None:
+            self._session.nudge()
+
     def close(self, reason: str = "closed") -> None:
         """Go away, in order: what may leave does, then the goodbye. No event follows.
 

@@ -443,6 +443,10 @@ class YamuxSession:
                 self._forget(stream)
         return b"".join(out)
 
+    def nudge(self) -> None:
+        """Send a ping whose answer nobody waits for."""
+        self.control.append(encode_header(PING, SYN, 0, 0))
+
     def wake(self, now: float) -> None:
         """Ping a silent peer; raise :class:`RemoteProtocolError` if it stays silent."""
         ping = self._keepalive.wake(now)
