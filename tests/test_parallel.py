@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from tests.helpers.parallel import LONGEST_FIRST, OWN_SPARK, group, longest_first
-from tests.helpers.places import ROOT
+from tests.helpers.places import ROOT, environment
 
 
 @dataclass
@@ -26,6 +29,38 @@ def test_what_needs_no_session_shares_a_process_only_with_its_file() -> None:
     files = [f"tests/spark/{name}" for name in OWN_SPARK]
     files += ["tests/spark/report/test_page.py", "src/rumormill/core/errors.py"]
     assert [group(f"{path}::test_something") for path in files] == files
+
+
+DYING = """
+import os
+
+def test_before(): pass
+def test_that_ends_its_process(): os._exit(3)
+def test_after(): pass
+"""
+
+
+def test_a_test_that_ends_its_process_fails_once_and_the_others_still_run(tmp_path: Path) -> None:
+    (tmp_path / "test_dying.py").write_text(DYING)
+    (tmp_path / "test_other.py").write_text("def test_other(): pass")
+    (tmp_path / "pytest.ini").write_text("[pytest]")
+    (tmp_path / "conftest.py").write_text(
+        "from tests.helpers.parallel import ByGroup\n"
+        "def pytest_xdist_make_scheduler(config, log): return ByGroup(config, log)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadfile", "-rA"],
+        cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=200,
+    )  # fmt: skip
+    lines = [line.partition(" - ")[0] for line in done.stdout.splitlines()]
+    assert sorted(line for line in lines if line.startswith(("PASSED ", "FAILED "))) == [
+        "FAILED test_dying.py::test_that_ends_its_process",
+        "PASSED test_dying.py::test_after",
+        "PASSED test_dying.py::test_before",
+        "PASSED test_other.py::test_other",
+    ], done.stdout
+    assert done.returncode == 1
+    assert "crashed while running 'test_dying.py::test_that_ends_its_process'" in done.stdout
 
 
 def test_what_is_named_is_there() -> None:

@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 LONGEST_FIRST = (
     "spark tables",
@@ -36,6 +37,21 @@ class ByGroup(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         return group(nodeid)
+
+    def remove_node(self, node: WorkerController) -> str | None:
+        """A test that ended its process has failed and is not run again; the rest of its group is.
+
+        Without this, the test would go to the next process and end that one too.
+        """
+        units = self.assigned_work[node]
+        ended = next((each for unit in units.values() for each in unit if not unit[each]), None)
+        if ended is not None:
+            units[group(ended)][ended] = True
+        self.assigned_work[node] = {
+            name: unit for name, unit in units.items() if not all(unit.values())
+        }
+        super().remove_node(node)
+        return ended
 
 
 def group(nodeid: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from rumormill.pipeline.parameters import RunParameters
 from rumormill.pipeline.runner import Runner
 from tests.helpers.capture.many_records import differences, read_spool, write_messages
 from tests.helpers.places import environment, program
+from tests.helpers.ports import own_port
 from tests.helpers.spark.pipeline_process import PATIENCE, PipelineProcess
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -182,8 +182,7 @@ class Node:
     """A process that captures and serves a spool; killed and started again on the same port."""
 
     def __init__(self, folder: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self._port = free.getsockname()[1]
+        self._port = own_port()
         self._folder = folder
         self._process: subprocess.Popen[str] | None = None
         self.address = f"http://127.0.0.1:{self._port}"

@@ -17,9 +17,9 @@ import pyspark
 
 from rumormill.pipeline.java import java_home
 from rumormill.pipeline.session import LOGGING
+from tests.helpers.ports import HOST, own_port
 
 PATIENCE = 240.0
-HOST = "127.0.0.1"
 DEPLOY = "org.apache.spark.deploy"
 
 
@@ -36,7 +36,7 @@ class Cluster:
 @contextlib.contextmanager
 def spark_cluster(folder: Path, workers: int = 2, memory: str = "700m") -> Iterator[Cluster]:
     """Run one, with one core a worker, until the block ends."""
-    port, page = free_port(), free_port()
+    port, page = own_port(), own_port()
     with contextlib.ExitStack() as stack:
         run(stack, f"{DEPLOY}.master.Master", "--host", HOST, "--port", str(port),
             "--webui-port", str(page))  # fmt: skip
@@ -68,11 +68,6 @@ def run(stack: contextlib.ExitStack, main: str, *arguments: str) -> None:
         subprocess.Popen([str(home / "bin" / "spark-class"), main, *arguments], env=environment)
     )
     stack.callback(process.kill)
-
-
-def free_port() -> int:
-    with socket.create_server((HOST, 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 def await_port(port: int) -> None:
