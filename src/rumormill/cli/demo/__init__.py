@@ -154,7 +154,7 @@ class Stage:
         console = self._console
         console.print()
         if tables is not None:
-            console.print(f"$ rumormill report --tables {tables}\n", style="bold")
+            console.print("What 'rumormill report' says of what they kept:\n", style="bold")
             sys.stdout.flush()
             # Its stdout is ours: on a terminal it knows the width, and may use colour.
             words = ("-m", "rumormill.cli", "report", "--tables", str(tables))

@@ -59,9 +59,8 @@ class Play:
         await self._settle()
         await self._publish_all()
         await self._wait_for_stragglers()
-        self._reporter.stage("stopping them", len(self._nodes))
+        self._reporter.stage("stopping them", 1)
         await asyncio.gather(*(node.command.stop() for node in self._nodes))
-        self._reporter.move(len(self._nodes))
         self._reporter.done()
 
     async def close(self) -> None:
@@ -172,7 +171,7 @@ class Play:
         self.ledger.killed(node.number, killed_at)
         self._reporter.note(f"{name} was killed with SIGKILL")
         await asyncio.sleep(seconds)
-        self._reporter.note(f"{name} is started again, same key, same port")
+        self._reporter.note(f"{name} is started again, same command, same port")
         await self._start(node)
         if self.plan.act.topic and node.ready["id"] != before:
             raise DemoError(f"{name} came back as {node.ready['id']}, it was {before}")
@@ -190,16 +189,12 @@ class Play:
 
     async def _wait_for_stragglers(self) -> None:
         """Not for ever: what is missing after a while is missing."""
-
-        def left() -> int:
-            figures = self.ledger.figures()
-            return figures.missing if self.every_message else len(figures.behind)
-
-        if outstanding := left():
-            self._reporter.stage("waiting for the last deliveries", outstanding)
+        self._reporter.stage("waiting for the last deliveries", 1)
         deadline = time.monotonic() + DRAIN_TIMEOUT
-        while (rest := left()) and time.monotonic() < deadline:
-            self._reporter.move(outstanding - rest)
+        while time.monotonic() < deadline:
+            figures = self.ledger.figures()
+            if not (figures.missing if self.every_message else figures.behind):
+                break
             await asyncio.sleep(POLL)
 
     # ---- waiting
