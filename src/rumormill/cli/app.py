@@ -349,8 +349,8 @@ def demo(
 
     Example: rumormill demo --nodes 6 --seconds 10
     """
-    from rumormill.cli.demo import Options, run_demo
+    from rumormill.cli.demo import run_demo
     from rumormill.cli.demo.plan import Wishes
 
     wishes = Wishes(nodes, messages, rate, seconds, seed)
-    return run_demo(network, wishes, Options(json, spark, html))
+    return run_demo(network, wishes, json, spark, html)

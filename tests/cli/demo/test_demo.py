@@ -187,5 +187,5 @@ def test_acts_are_what_families_bring_whoever_wrote_them(monkeypatch: pytest.Mon
     monkeypatch.setattr("rumormill.cli.demo.family_of", lambda network: Pigeons())
     assert [act.network for act in acts_of(None)] == ["pigeon"]
     assert [act.network for act in acts_of("owl")] == ["owl"]
-    with pytest.raises(UsageError, match="stork has no act"):
+    with pytest.raises(UsageError, match="no act of stork"):
         acts_of("stork")

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import Console
 
@@ -33,23 +33,22 @@ WIDE = 100
 """Columns of a table that goes into a pipe or a file."""
 
 
-class Options(NamedTuple):
-    """How the demo is shown."""
+def run_demo(
+    network: str | None,
+    wishes: Wishes,
+    as_json: bool = False,
+    spark: bool = True,
+    page: Path | None = None,
+) -> int:
+    """Play the acts of a network, or of all; 0 only if every one of them went well.
 
-    as_json: bool = False
-    spark: bool = True
-    page: Path | None = None
-    """Where the report goes as a page."""
-
-
-def run_demo(network: str | None, wishes: Wishes, options: Options) -> int:
-    """Play the acts of a network, or of all; 0 only if every one of them went well."""
+    With ``spark``, if it is there, the count is Spark's; its report goes to ``page``, too.
+    """
     plans = [plan_act(act, wishes) for act in acts_of(network)]
-    problem = missing_for_spark() if options.spark else None
+    problem = missing_for_spark() if spark else None
     if problem is not None:
-        options = options._replace(spark=False)
         warn(f"without Spark, so without tables and report: {full_stop(problem)}")
-    stage = Stage(options)
+    stage = Stage(as_json, spark and problem is None, page)
     if not asyncio.run(until_stopped(stage.play_all(plans))):
         warn("interrupted; all processes of the demo are gone.")
         return EXIT_INTERRUPTED
@@ -58,14 +57,14 @@ def run_demo(network: str | None, wishes: Wishes, options: Options) -> int:
 
 def acts_of(network: str | None) -> list[DemoAct]:
     """The acts of a network, or of all for which there is what they need: the rest is told of."""
-    every = [act for family in families() for act in family.acts()]
-    if network is None:
-        return [act for act in every if _possible(act)]
-    family_of(network)  # what is missing is told
-    found = [act for act in every if network in (act.network, *act.also)]
-    if not found:
-        raise UsageError(f"{network} has no act in the demo")
-    return [act._replace(network=network) for act in found]
+    acts = [act for family in families() for act in family.acts()]
+    if network is not None:
+        family_of(network)  # what is missing is told
+        acts = [act for act in acts if network in (act.network, *act.also)]
+        acts = [act._replace(network=network) for act in acts]
+    if not acts:
+        raise UsageError(f"there is no act of {network or 'any network'}")
+    return acts if network else [act for act in acts if _possible(act)]
 
 
 def _possible(act: DemoAct) -> bool:
@@ -80,8 +79,8 @@ def _possible(act: DemoAct) -> bool:
 class Stage:
     """Where the acts are played: how far they are, and what came of them, is told."""
 
-    def __init__(self, options: Options) -> None:
-        self._options = options
+    def __init__(self, as_json: bool, spark: bool, page: Path | None) -> None:
+        self._as_json, self._spark, self._page = as_json, spark, page
         self._good = True
         self._sentences: list[str] = []
         self._json_reporter = JsonReporter(lambda line: print(line, flush=True))
@@ -92,36 +91,36 @@ class Stage:
     async def play_all(self, plans: list[Plan]) -> None:
         """One act after the other."""
         for plan in plans:
-            if not self._options.as_json:
+            if not self._as_json:
                 self._console.rule(f"{plan.act.title}: {plan.act.network}")
             with tempfile.TemporaryDirectory(prefix="rumormill-demo-") as folder:
                 await self._play(plan, Path(folder))
 
     def close(self) -> int:
         """The end."""
-        if self._options.as_json:
+        if self._as_json:
             text = " ".join(self._sentences)
             print(json_line("verdict", {"ok": self._good, "text": text}))
         return 0 if self._good else EXIT_FAILED
 
     async def _play(self, plan: Plan, folder: Path) -> None:
         reporter = self._reporter()
-        play, tables = Play(plan, reporter, folder, keep=self._options.spark), folder / "tables"
+        play, tables = Play(plan, reporter, folder, keep=self._spark), folder / "tables"
         report = None
         try:
             await play.run()
-            if self._options.spark and play.every_message:
+            if self._spark and play.every_message:
                 report = await make_tables(play.spools, tables, reporter)
         finally:
             reporter.close()
             await play.close()
         self._show(play, report, tables)
-        if report is not None and self._options.page is not None:
-            await self._write_page(tables, self._options.page)
+        if report is not None and self._page is not None:
+            await self._write_page(tables, self._page)
 
     def _reporter(self) -> Reporter:
         """For one act. Programs get one stream of events, whose first line is ``ready``."""
-        if self._options.as_json:
+        if self._as_json:
             return self._json_reporter
         return BarReporter() if sys.stderr.isatty() else Reporter()
 
@@ -138,7 +137,7 @@ class Stage:
             sentence += f" But nodes {others} told otherwise than Spark counted."
         self._good &= good
         self._sentences.append(sentence)
-        if self._options.as_json:
+        if self._as_json:
             self._print_json(outcome, report)
         else:
             self._print_people(outcome, None if report is None else tables)
@@ -155,7 +154,7 @@ class Stage:
         console = self._console
         console.print()
         if tables is not None:
-            console.print(f"$ rumormill report --tables {tables}\n", style="bold")
+            console.print("What 'rumormill report' says of what they kept:\n", style="bold")
             sys.stdout.flush()
             # Its stdout is ours: on a terminal it knows the width, and may use colour.
             words = ("-m", "rumormill.cli", "report", "--tables", str(tables))
@@ -169,5 +168,5 @@ class Stage:
     async def _write_page(self, tables: Path, page: Path) -> None:
         words = ("report", "--tables", str(tables), "--html", str(page))
         await Command("rumormill report", words).run()
-        if not self._options.as_json:
+        if not self._as_json:
             self._console.print(f"The report with plots: {page} (any browser shows it).\n")

@@ -76,24 +76,17 @@ def plan_act(act: DemoAct, wishes: Wishes) -> Plan:
     seconds = wishes.seconds or act.messages / act.rate
     messages = wishes.messages or max(FEWEST_MESSAGES, round(rate * seconds))
     publishers = max(1, min(act.publishers, nodes // 3))
-    waves = _waves(range(publishers, nodes))
-    source = random.Random(wishes.seed)
+    waves, source = _waves(range(publishers, nodes)), random.Random(wishes.seed)
+    victim = source.choice(waves[-1])
+    waves[-1] = (*waves[-1], *range(publishers))
     links: list[tuple[int, ...]] = [()] * nodes
     there: list[int] = []
     for wave in waves:
         for node in wave:
-            links[node] = _some(there, source)
+            links[node] = tuple(sorted(source.sample(there, min(LINKS, len(there)))))
         there += wave
-    lasting = there[: -len(waves[-1])]
-    for node in range(publishers):
-        links[node] = _some(lasting, source)
-    return Plan(
-        act=act._replace(nodes=nodes, rate=rate, messages=messages),
-        publishers=tuple(range(publishers)),
-        waves=(*waves[:-1], (*waves[-1], *range(publishers))),
-        links=tuple(links),
-        victim=source.choice(waves[-1]),
-    )
+    act = act._replace(nodes=nodes, rate=rate, messages=messages)
+    return Plan(act, tuple(range(publishers)), tuple(waves), tuple(links), victim)
 
 
 def _waves(nodes: range) -> list[tuple[int, ...]]:
@@ -107,7 +100,3 @@ def _waves(nodes: range) -> list[tuple[int, ...]]:
         begin += size
         size = GROWTH * (begin - nodes.start)
     return waves
-
-
-def _some(nodes: list[int], source: random.Random) -> tuple[int, ...]:
-    return tuple(sorted(source.sample(nodes, min(LINKS, len(nodes)))))

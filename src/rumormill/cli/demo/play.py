@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 from rumormill.cli.demo.ledger import Ledger
@@ -59,8 +59,8 @@ class Play:
         await self._settle()
         await self._publish_all()
         await self._wait_for_stragglers()
-        self._reporter.stage("stopping them", len(self._nodes))
-        await self._each(self._nodes, lambda node: node.command.stop())
+        self._reporter.stage("stopping them", 1)
+        await asyncio.gather(*(node.command.stop() for node in self._nodes))
         self._reporter.done()
 
     async def close(self) -> None:
@@ -113,10 +113,11 @@ class Play:
             f"starting {act.nodes} nodes: {act.nodes - count} x rumormill sub, "
             f"{count} x rumormill pub", act.nodes,
         )  # fmt: skip
-        begun = 0
         for wave in self.plan.waves:
-            await self._each([self._nodes[number] for number in wave], self._start, begun)
-            begun += len(wave)
+            async with asyncio.TaskGroup() as tasks:
+                for number in wave:
+                    tasks.create_task(self._start(self._nodes[number]))
+            self._reporter.move(sum(bool(node.ready) for node in self._nodes))
         self._reporter.ready([node.describe() for node in self._nodes])
 
     async def _settle(self) -> None:
@@ -170,7 +171,7 @@ class Play:
         self.ledger.killed(node.number, killed_at)
         self._reporter.note(f"{name} was killed with SIGKILL")
         await asyncio.sleep(seconds)
-        self._reporter.note(f"{name} is started again, same key, same port")
+        self._reporter.note(f"{name} is started again, same command, same port")
         await self._start(node)
         if self.plan.act.topic and node.ready["id"] != before:
             raise DemoError(f"{name} came back as {node.ready['id']}, it was {before}")
@@ -188,34 +189,15 @@ class Play:
 
     async def _wait_for_stragglers(self) -> None:
         """Not for ever: what is missing after a while is missing."""
-
-        def left() -> int:
-            figures = self.ledger.figures()
-            return figures.missing if self.every_message else len(figures.behind)
-
-        if outstanding := left():
-            self._reporter.stage("waiting for the last deliveries", outstanding)
+        self._reporter.stage("waiting for the last deliveries", 1)
         deadline = time.monotonic() + DRAIN_TIMEOUT
-        while (rest := left()) and time.monotonic() < deadline:
-            self._reporter.move(outstanding - rest)
+        while time.monotonic() < deadline:
+            figures = self.ledger.figures()
+            if not (figures.missing if self.every_message else figures.behind):
+                break
             await asyncio.sleep(POLL)
 
     # ---- waiting
-
-    async def _each(
-        self, nodes: Iterable[Node], step: Callable[[Node], Awaitable[None]], done: int = 0
-    ) -> None:
-        """Do one step with several nodes at once; the bar moves as they finish."""
-
-        async def one(node: Node) -> None:
-            nonlocal done
-            await step(node)
-            done += 1
-            self._reporter.move(done)
-
-        async with asyncio.TaskGroup() as tasks:
-            for node in nodes:
-                tasks.create_task(one(node))
 
     async def _until(self, condition: Callable[[], bool], problem: str) -> None:
         deadline = time.monotonic() + PATIENCE

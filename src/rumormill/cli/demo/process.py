@@ -37,21 +37,17 @@ class Command:
         heard: Callable[[Event], None] = lambda event: None,
     ) -> None:
         self.arguments = tuple(arguments)
+        self.pid: int | None = None
         self._name = name
         self._heard = heard
         self._process: asyncio.subprocess.Process | None = None
         self._readers: list[asyncio.Task[None]] = []
-        self._complaints: deque[str] = deque(maxlen=LAST_LINES)
+        self._complaints: deque[bytes] = deque(maxlen=LAST_LINES)
 
     @property
     def ended(self) -> bool:
         """Whether its process was there and is gone."""
         return self._process is not None and self._process.returncode is not None
-
-    @property
-    def pid(self) -> int | None:
-        """The process's number, once there is one."""
-        return None if self._process is None else self._process.pid
 
     async def start(self) -> asyncio.subprocess.Process:
         """Start it, in a session of its own: Ctrl-C is for us to handle."""
@@ -60,9 +56,10 @@ class Command:
             sys.executable, "-m", "rumormill.cli", *self.arguments,
             stdin=pipe, stdout=pipe, stderr=pipe, limit=LONGEST_LINE, start_new_session=True,
         )  # fmt: skip
+        self.pid = process.pid
         self._readers = [
-            asyncio.create_task(self._read_events(process)),
-            asyncio.create_task(self._read_complaints(process)),
+            asyncio.create_task(_read(process.stdout, self._take_line)),
+            asyncio.create_task(_read(process.stderr, self._complaints.append)),
         ]
         return process
 
@@ -103,15 +100,14 @@ class Command:
     def last_words(self) -> str:
         """What it said before it ended."""
         code = None if self._process is None else self._process.returncode
-        return " / ".join(self._complaints) or f"exit code {code}, without a word"
+        words = [line.decode("utf-8", "replace").strip() for line in self._complaints]
+        return " / ".join(words) or f"exit code {code}, without a word"
 
-    async def _read_events(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdout is not None
-        while line := await process.stdout.readline():
-            if line.startswith(b"{") and line.endswith(b"\n"):  # not one cut short by a kill
-                self._heard(json.loads(line))
+    def _take_line(self, line: bytes) -> None:
+        if line.startswith(b"{") and line.endswith(b"\n"):  # not one cut short by a kill
+            self._heard(json.loads(line))
 
-    async def _read_complaints(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stderr is not None
-        while line := await process.stderr.readline():
-            self._complaints.append(line.decode("utf-8", "replace").strip())
+
+async def _read(stream: asyncio.StreamReader | None, take: Callable[[bytes], None]) -> None:
+    while stream is not None and (line := await stream.readline()):
+        take(line)

@@ -200,12 +200,13 @@ def glossary() -> Markup:
     """What the words mean."""
     meanings = {
         "published": "Messages that a peer gave to the network.",
-        "expected": "For each message, the peers that were subscribed when it was published, "
-        "without its publisher.",
+        "expected": "For each message, the peers that were subscribed when it was published, and "
+        "known to be, without its publisher. The last second of a peer that ended without a word "
+        "does not count.",
         "delivered": "First copies that reached a peer other than the publisher.",
         "ratio": "Deliveries at expected peers, divided by expected. Deliveries at peers that "
         "subscribed later are left out of it.",
-        "latency": "From publish on one peer to the first copy on another, with the clocks' "
+        "latency": "From publish on one peer to the expected first copy on another, with clocks' "
         "differences taken out where the trace allowed to estimate them. p99: of n deliveries in "
         "order, the one at place 0.99 n.",
         "duplicates": "Copies of a message that a peer already had. A mesh sends some on purpose.",
