@@ -59,7 +59,7 @@ named in one sentence. What the family is: [bep50.md](bep50.md). This page is ma
     {
         "The network": (COMMON, ("bep50/live/settings.py", "Bep50Parameters")),
         "The overlay": (("bep50/overlay/parameters.py", "OverlayParameters"),),
-        "The main DHT": (("bep50/live/mainline_parameters.py", "MainlineParameters"),),
+        "The main DHT": (("bep50/main_dht/parameters.py", "SessionParameters"),),
         "Items on the main DHT": (("bep50/main_dht/parameters.py", "MainParameters"),),
     },
 )

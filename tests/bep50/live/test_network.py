@@ -233,7 +233,7 @@ async def test_a_publisher_that_lags_behind_publishes_anew_above_the_newest(
         async with node(None, key_file=key_file, read_only=True) as other:
             other.join(topic)
             await other.connect(right.addresses[0])
-            await until(lambda: other._node.joined(topic))
+            await until(lambda: other.counters["joined"])
             for data in (b"one", b"two"):
                 await left.publish(topic, data)
             await until(lambda: has(right, topic, b"two"))

@@ -117,6 +117,16 @@ class Udp:
         name = sock.getsockname()
         return [peer_text(each, name[1]) for each in own_hosts(name[0])]
 
+    async def resolve_all(self, text: str) -> tuple[str, ...]:
+        """Every peer that an address stands for and that a socket of ours could reach, in order.
+
+        Raises :class:`ConnectError` if there is none; see :func:`resolve_all`.
+        """
+        peers = tuple(peer for peer in await resolve_all(text) if self.has_family(peer))
+        if not peers:
+            raise ConnectError(f"could not reach {text}: we have no socket of its IP version")
+        return peers
+
     # ---- sending
 
     def send(self, effect: Send) -> None:
@@ -237,6 +247,23 @@ async def resolve(text: str) -> str:
     except (OSError, UnicodeError) as error:
         raise ConnectError(f"could not reach {text}: {words_for(error)}") from None
     return peer_text(str(place[0]).partition("%")[0], port)
+
+
+async def resolve_all(text: str) -> tuple[str, ...]:
+    """Every peer at an address as a user writes it, whose host may be a name, in order.
+
+    Raises what :func:`resolve` raises.
+    """
+    host, port = parse_address(text)
+    if port == 0:
+        raise LocalProtocolError(f"cannot use the address {text!r}: port 0 is nobody's")
+    loop = asyncio.get_running_loop()
+    try:
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
+    except (OSError, UnicodeError) as error:
+        raise ConnectError(f"could not reach {text}: {words_for(error)}") from None
+    hosts = dict.fromkeys(str(each[4][0]).partition("%")[0] for each in found)
+    return tuple(peer_text(each, port) for each in hosts)
 
 
 async def _place_of(host: str, port: int) -> tuple[socket.AddressFamily, Place]:
