@@ -33,7 +33,7 @@ class Commands(NamedTuple):
     visitor: Mapping[str, Any] = MappingProxyType({})
     """Settings of a publisher that nobody can reach, and that is gone soon."""
     to_publish: str = ""
-    """What who publishes has to give, beside whom to."""
+    """What a publisher has to give, beside the peers to reach."""
 
 
 def commands_of(network: str) -> Commands:

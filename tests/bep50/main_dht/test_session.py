@@ -25,17 +25,14 @@ from rumormill.bep50.main_dht.effects import (
     PutOnMain,
     ReadItem,
     SearchPeers,
+    SessionEffect,
+    SessionInput,
     StartMain,
     TableSize,
     WriteItem,
 )
 from rumormill.bep50.main_dht.parameters import SessionParameters
-from rumormill.bep50.main_dht.session import (
-    Connection,
-    MainSession,
-    SessionEffect,
-    SessionInput,
-)
+from rumormill.bep50.main_dht.session import Connection, MainSession
 from rumormill.bep50.wire.bencode import encode
 from rumormill.bep50.wire.items import Item
 from rumormill.bep50.wire.keys import ItemKey

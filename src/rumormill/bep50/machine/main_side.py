@@ -23,12 +23,14 @@ from rumormill.bep50.main_dht.effects import (
     PeersFound,
     PutOnMain,
     ReadItem,
+    SessionEffect,
+    SessionInput,
     StartMain,
     TableSize,
     WriteItem,
 )
 from rumormill.bep50.main_dht.parameters import MainParameters, SessionParameters
-from rumormill.bep50.main_dht.session import MainSession, SessionEffect, SessionInput
+from rumormill.bep50.main_dht.session import MainSession
 from rumormill.bep50.overlay.node import OverlayNode
 from rumormill.bep50.wire.items import Item
 from rumormill.bep50.wire.krpc import Answer, Failure

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
+from rumormill.bep50.effects import Contact, Offer
 from rumormill.bep50.wire.items import Item
 from rumormill.bep50.wire.topics import TopicName
 from rumormill.core.machine import Received, Send
@@ -163,3 +164,12 @@ ClientEffect: TypeAlias = Send | TraceEvent | ItemSeen | ItemRead | ItemWritten
 
 LibtorrentOrder: TypeAlias = AddNodes | AskTableSize | Announce | SearchPeers
 """What libtorrent is to do."""
+
+SessionInput: TypeAlias = (
+    StartMain | TableSize | PeersFound | JoinMain | LeaveMain | PutOnMain | Hurry
+    | ItemSeen | ItemRead | ItemWritten
+)  # fmt: skip
+SessionEffect: TypeAlias = (
+    LibtorrentOrder | MainContact | ReadItem | WriteItem | Contact | Offer | TraceEvent
+)
+"""What the session takes and gives."""

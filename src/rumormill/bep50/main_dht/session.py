@@ -18,7 +18,7 @@ from collections.abc import Callable, Sized
 from enum import Enum
 from itertools import count
 from random import Random
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol
 
 from rumormill.bep50.effects import Contact, Offer
 from rumormill.bep50.main_dht.effects import (
@@ -31,12 +31,13 @@ from rumormill.bep50.main_dht.effects import (
     ItemWritten,
     JoinMain,
     LeaveMain,
-    LibtorrentOrder,
     MainContact,
     PeersFound,
     PutOnMain,
     ReadItem,
     SearchPeers,
+    SessionEffect,
+    SessionInput,
     StartMain,
     TableSize,
     WriteItem,
@@ -74,15 +75,6 @@ ANNOUNCED = "main_dht_announced"
 FOUND = "main_dht_found"  # new addresses under the topic's target; fields: count, dropped
 READ = "main_dht_read"  # fields: answered, seq (null: there is no value)
 WRITTEN = "main_dht_written"  # fields: seq, stored, refused, silent, skipped
-
-SessionInput: TypeAlias = (
-    StartMain | TableSize | PeersFound | JoinMain | LeaveMain | PutOnMain | Hurry
-    | ItemSeen | ItemRead | ItemWritten
-)  # fmt: skip
-SessionEffect: TypeAlias = (
-    LibtorrentOrder | MainContact | ReadItem | WriteItem | Contact | Offer | TraceEvent
-)
-"""What the session takes and gives."""
 
 
 class Connection(Enum):

@@ -23,27 +23,15 @@ from rumormill.bep50.effects import (
     Publish,
     Restore,
 )
-from rumormill.bep50.guards.proofs import ProvenAddresses
-from rumormill.bep50.guards.rate_limits import RateLimits
-from rumormill.bep50.guards.tokens import Tokens
-from rumormill.bep50.overlay import saved_state
 from rumormill.bep50.overlay.acknowledgements import Publication
-from rumormill.bep50.overlay.answering import Answering, Guards
-from rumormill.bep50.overlay.drops import Drops, Wakeable
-from rumormill.bep50.overlay.duties import Common, Duties
-from rumormill.bep50.overlay.forwarding import Forwarding
-from rumormill.bep50.overlay.item_checks import ItemChecks
-from rumormill.bep50.overlay.joining import Joining
-from rumormill.bep50.overlay.keepalive import Keepalive
+from rumormill.bep50.overlay.drops import Wakeable
+from rumormill.bep50.overlay.memory import Memory
 from rumormill.bep50.overlay.outbox import VALUES, Outbox
 from rumormill.bep50.overlay.overlay import Overlay
 from rumormill.bep50.overlay.parameters import OverlayParameters
-from rumormill.bep50.overlay.peer_book import PeerBook
-from rumormill.bep50.overlay.publishing import Publishing
-from rumormill.bep50.overlay.replies import Replies
-from rumormill.bep50.overlay.saved_state import SavedTopic
+from rumormill.bep50.overlay.parts import build
 from rumormill.bep50.overlay.topic_node import TopicNode
-from rumormill.bep50.wire.addresses import NodeInfo, parse_peer, peer_text
+from rumormill.bep50.wire.addresses import parse_peer, peer_text
 from rumormill.bep50.wire.items import Item
 from rumormill.bep50.wire.keys import ItemKey
 from rumormill.bep50.wire.krpc import Answer, BadQuery, Failure, Query, read_packet
@@ -62,9 +50,6 @@ from rumormill.core.machine import (
 from rumormill.core.timers import NEVER, Alarm, Timers
 from rumormill.core.trace import PACKET_RECEIVED
 from rumormill.core.transport import Listening
-
-PINGS_AT_ONCE = 2.0
-"""Seconds' worth of pings to strangers that may be sent at once."""
 
 Elsewhere = Callable[[Peer, Answer | Failure, float], bool]
 """Takes an answer that belongs to no topic, from the main DHT over the same socket; whether it has
@@ -107,33 +92,16 @@ class OverlayNode:
         self._timers: Timers[Wakeable] = Timers(self._alarm)
         self._by_text: dict[str, TopicNode] = {}
         self._contacts: dict[Peer, None] = {}
-        self._saved: dict[bytes, SavedTopic] = {}
-        self._build({key.public_key: key for key in keys}, random, entropy)
-
-    def _build(self, keys: Mapping[bytes, ItemKey], random: Random, entropy: Random) -> None:
-        """Give each part what it needs, from the one that needs nobody upwards."""
-        parameters, outbox = self._parameters, self.outbox
-        most, rate = parameters.most_addresses, parameters.ping_back_rate
-        self._drops = Drops(outbox, self._timers)
-        self._book = PeerBook()
-        self._proofs = ProvenAddresses(parameters.proof_lifetime, most)
-        self._common = common = Common(
-            self.id, parameters, random, entropy, outbox, self._timers, self._drops, self._book,
-            self._proofs,
+        parts = build(
+            own_id, {key.public_key: key for key in keys}, parameters, random, entropy, self.outbox,
+            self._timers, self.topic_nodes,
         )  # fmt: skip
-        self._guards = Guards(
-            Tokens(entropy, parameters.token_rotation),
-            RateLimits(parameters.query_rate, parameters.query_burst, most),
-            RateLimits(rate, max(1.0, rate * PINGS_AT_ONCE), 1),
-        )
-        replies = Replies(self.id, outbox)
-        forwarding = Forwarding(parameters, outbox, self._timers, self._drops)
-        self._joining = Joining(common)
-        self.checks = ItemChecks(common, replies, forwarding)
-        keepalive = Keepalive(common, forwarding, self._joining, self.checks)
-        self._duties = Duties(forwarding, keepalive, self._joining)
-        self._answering = Answering(common, self._guards, self.topic_nodes, replies, self.checks)
-        self._publishing = Publishing(keys, outbox, forwarding, parameters.deliver_own)
+        self.checks = parts.checks
+        self._parts = parts
+        self._book = parts.common.book
+        self._drops = parts.common.drops
+        self._answering = parts.answering
+        self._memory = Memory(own_id, parts.joining, parts.checks, parameters.most_topics)
 
     @property
     def name(self) -> str:
@@ -272,7 +240,7 @@ class OverlayNode:
         for peer in peers:
             by_family.setdefault(peer[0] == "[", []).append(peer)
         for family in by_family.values():
-            self._joining.contacts(topic.overlay(family[0]), family, now)
+            self._parts.joining.contacts(topic.overlay(family[0]), family, now)
         self._stir(topic)
 
     def _on_offer(self, offer: Offer, now: float) -> None:
@@ -305,11 +273,9 @@ class OverlayNode:
         if len(self.topic_nodes) >= self._parameters.most_topics:
             most = self._parameters.most_topics
             raise LocalProtocolError(f"this node takes part in {most} topics already (most_topics)")
-        topic = TopicNode(name, self._common, self._duties, self.checks, self._network)
+        topic = TopicNode(name, self._parts.common, self._parts.duties, self.checks, self._network)
         self.topic_nodes[topic.target] = self._by_text[topic.text] = topic
-        saved = self._saved.pop(topic.target, None)
-        if saved is not None:
-            self._resume(topic, saved, now)
+        self._memory.joined(topic, now)
         self._contact(topic, self._contacts, now)
         return topic
 
@@ -335,7 +301,7 @@ class OverlayNode:
         topic = self.topic(command.topic)
         if topic is None:
             raise LocalProtocolError(f"join the topic {command.topic} before publishing on it")
-        return self._publishing.publish(topic, command, now)
+        return self._parts.publishing.publish(topic, command, now)
 
     def topic(self, text: str) -> TopicNode | None:
         """A topic that we take part in, in any spelling."""
@@ -345,33 +311,10 @@ class OverlayNode:
 
     def state(self) -> bytes:
         """Node id, tables and newest items, for ``Restore`` in the next run."""
-        return saved_state.dump(self.id, self.topic_nodes.values(), self._saved)
+        return self._memory.dump(self.topic_nodes.values())
 
     def _on_restore(self, restore: Restore, now: float) -> None:
-        try:
-            saved = saved_state.load(restore.state)
-        except RemoteProtocolError as error:
-            raise LocalProtocolError(f"the saved state cannot be used: {error}") from None
-        for target, topic in saved.topics.items():
-            joined = self.topic_nodes.get(target)
-            if joined is not None:
-                self._resume(joined, topic, now)
-            elif len(self._saved) < self._parameters.most_topics:
-                self._saved[target] = topic
-
-    def _resume(self, topic: TopicNode, saved: SavedTopic, now: float) -> None:
-        """Nodes have to answer, and the item to pass its check."""
-        by_family: dict[bool, list[NodeInfo]] = {}
-        for node in saved.nodes:
-            by_family.setdefault(node.peer[0] == "[", []).append(node)
-        for family in by_family.values():
-            overlay = topic.overlay(family[0].peer)
-            self._joining.begin(overlay)
-            overlay.table.load(family)
-            overlay.table_changed(now)
-        item = saved.item
-        if item is not None and item.target == topic.target and item.seq > topic.seq:
-            self.checks.offered(topic, item, restored=True)
+        self._memory.load(restore.state, self.topic_nodes, now)
 
     # ---- what others may know
 
@@ -411,10 +354,10 @@ class OverlayNode:
         """How many entries each table has: for tests of bounded memory, and for operators."""
         sizes = {
             "topics": len(self.topic_nodes),
-            "saved_topics": len(self._saved),
+            "saved_topics": len(self._memory),
             "contacts": len(self._contacts),
-            "rates": len(self._guards.limits),
-            "proofs": len(self._proofs),
+            "rates": len(self._parts.guards.limits),
+            "proofs": len(self._parts.common.proofs),
             "timers": len(self._timers),
             **self._book.sizes(),
             **self.checks.sizes(),
