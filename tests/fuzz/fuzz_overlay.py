@@ -13,8 +13,8 @@ sys.path.append(str(Path(__file__).parents[2]))
 from tests.helpers.fuzz.fuzzing import Choices, fuzz, instrumented
 
 with instrumented(__name__):
-    from rumormill.bep50.effects import Contact, Join, Listening, Offer, Publish, Restore
-    from rumormill.bep50.overlay.node import Node
+    from rumormill.bep50.effects import Contact, Join, Offer, Publish, Restore
+    from rumormill.bep50.overlay.node import OverlayNode
     from rumormill.bep50.overlay.parameters import OverlayParameters
     from rumormill.bep50.wire.bencode import Dict, Value
     from rumormill.bep50.wire.krpc import (
@@ -38,6 +38,7 @@ with instrumented(__name__):
         Subscribe,
         Unsubscribe,
     )
+    from rumormill.core.transport import Listening
     from tests.helpers.bep50.siege import (
         KEY,
         OWN_ID,
@@ -70,7 +71,7 @@ class Bench:
         self.open_queries: list[tuple[str, Query]] = []
         self.tokens: dict[str, bytes] = {}
         source = random.Random(1)
-        self.node = Node(OWN_ID, [KEY], PARAMETERS, source, source)
+        self.node = OverlayNode(OWN_ID, [KEY], PARAMETERS, source, source)
         self.feed(Listening((OWN_PEER,)))
         self.feed(Subscribe(TOPIC.text))
 

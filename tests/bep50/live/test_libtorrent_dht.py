@@ -7,8 +7,18 @@ import asyncio
 import pytest
 
 from rumormill.bep50.live.libtorrent_dht import LibtorrentDht, session_settings
-from rumormill.bep50.wire.addresses import parse_peer
+from rumormill.bep50.main_dht.effects import (
+    AddNodes,
+    Announce,
+    AskTableSize,
+    LibtorrentOrder,
+    PeersFound,
+    SearchPeers,
+    TableSize,
+)
 from rumormill.core.errors import ConfigError
+from rumormill.live.driver import Driver
+from tests.helpers.core.notebook import Notebook
 from tests.helpers.interop.private_dht import require_ipv6, require_libtorrent
 
 PATIENCE = 30.0
@@ -20,36 +30,54 @@ def libtorrent() -> None:
     require_libtorrent()
 
 
-def node(listen: str, found: asyncio.Queue[str] | None = None) -> LibtorrentDht:
-    def on_peers(target: bytes, peers: tuple[str, ...]) -> None:
-        assert target == TARGET
-        for peer in peers:
-            if found is not None:
-                found.put_nowait(peer)
+class Reports:
+    """What a node has told."""
 
-    return LibtorrentDht(session_settings(listen, public=False, private=True), on_peers)
+    def __init__(self) -> None:
+        self.size = 0
+        self.found: list[PeersFound] = []
+
+    def __call__(self, told: PeersFound | TableSize) -> None:
+        if isinstance(told, TableSize):
+            self.size = max(self.size, told.nodes)
+        else:
+            self.found.append(told)
+
+
+def node(listen: str, told: Reports | None = None) -> LibtorrentDht:
+    return LibtorrentDht(session_settings(listen, public=False, private=True), told or Reports())
+
+
+def order(made: LibtorrentDht, wanted: LibtorrentOrder) -> None:
+    machine = Notebook()
+    driver = Driver(machine)
+    made.attach(driver)
+    driver.start()
+    driver.feed([wanted])
+    driver.stop()
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
 async def test_who_announced_himself_is_found_by_another(host: str) -> None:
     if host == "[::1]":
         require_ipv6()
-    found: asyncio.Queue[str] = asyncio.Queue()
-    nodes = [node(f"{host}:0"), node(f"{host}:0", found)]
+    reports = [Reports(), Reports()]
+    nodes = [node(f"{host}:0", each) for each in reports]
     try:
         for each in nodes:
             await each.start()
-        for each, other in (nodes, nodes[::-1]):
-            each.add_nodes([parse_peer(other.peers[0])])
         async with asyncio.timeout(PATIENCE):
-            while not await nodes[1].table_size() or not await nodes[0].table_size():
+            while not all(each.size for each in reports):
+                for each, other in (nodes, nodes[::-1]):
+                    order(each, AddNodes(other.peers[:1]))
+                    order(each, AskTableSize())
                 await asyncio.sleep(0.01)
-            nodes[0].announce(TARGET, 7001)
+            order(nodes[0], Announce(TARGET, 7001))
             # The first search may come before the announcement has arrived.
-            while found.empty():
-                nodes[1].announce(TARGET, 7002)
+            while not reports[1].found:
+                order(nodes[1], SearchPeers(TARGET))
                 await asyncio.sleep(0.05)
-        assert found.get_nowait() == f"{host}:7001"
+        assert reports[1].found[0] == PeersFound(TARGET, (f"{host}:7001",))
     finally:
         for each in nodes:
             await each.close()
@@ -61,15 +89,19 @@ async def test_an_address_that_is_not_ours_is_told_with_the_key() -> None:
 
 
 async def test_nothing_happens_before_the_start_and_after_the_end() -> None:
-    made = node("127.0.0.1:0")
-    made.announce(TARGET, 7001)
-    assert await made.table_size() == 0
+    told = Reports()
+    made = node("127.0.0.1:0", told)
+    orders: list[LibtorrentOrder] = [
+        Announce(TARGET, 7001), SearchPeers(TARGET), AskTableSize(), AddNodes(("127.0.0.1:6881",)),
+    ]  # fmt: skip
+    for each in orders:
+        order(made, each)
     await made.start()
     await made.close()
-    made.announce(TARGET, 7001)
-    made.add_nodes([("127.0.0.1", 6881)])
-    assert await made.table_size() == 0
+    for each in orders:
+        order(made, each)
     await made.close()
+    assert (told.size, told.found) == (0, [])
 
 
 def test_a_private_dht_asks_no_public_node() -> None:

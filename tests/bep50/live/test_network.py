@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -233,7 +234,7 @@ async def test_a_publisher_that_lags_behind_publishes_anew_above_the_newest(
         async with node(None, key_file=key_file, read_only=True) as other:
             other.join(topic)
             await other.connect(right.addresses[0])
-            await until(lambda: other._node.joined(topic))
+            await until(lambda: other.counters["joined"])
             for data in (b"one", b"two"):
                 await left.publish(topic, data)
             await until(lambda: has(right, topic, b"two"))
@@ -347,6 +348,55 @@ async def test_subscriptions_that_are_not_read_lose_the_oldest(key_file: Path, t
             right.subscribe(topic, when_full="wait")
 
 
+async def test_publishing_from_within_an_event_is_possible(key_file: Path, topic: str) -> None:
+    async with pair(key_file, topic) as (left, right):
+        publishing: list[asyncio.Future[Any]] = []
+
+        def answer(event: TraceEvent) -> None:
+            if event.event == "published" and not publishing:
+                publishing.append(asyncio.ensure_future(left.publish(topic, b"second")))
+
+        left.on_trace(answer)
+        assert (await left.publish(topic, b"first")).reached == right.addresses
+        assert (await publishing[0]).fields == {"seq": 2}
+
+
+async def test_closing_tells_those_who_wait_for_a_publication_or_a_peer(
+    key_file: Path, topic: str
+) -> None:
+    async with node(key_file=key_file) as alone:
+        waiting = [
+            asyncio.ensure_future(alone.publish(topic, b"rain", ready=60)),
+            asyncio.ensure_future(alone.connect(f"127.0.0.1:{free_port()}")),
+        ]
+        await asyncio.sleep(0)
+        await alone.close()
+        for each in waiting:
+            with pytest.raises(rumormill.ClosedError):
+                await each
+
+
+async def test_a_publication_that_is_cancelled_is_forgotten(key_file: Path, topic: str) -> None:
+    async with node(key_file=key_file) as alone:
+        publishing = asyncio.ensure_future(alone.publish(topic, b"rain", ready=60))
+        await asyncio.sleep(0)
+        publishing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await publishing
+        assert alone._machine.sizes()["publications"] == 0
+        assert len(alone._publications) == 0
+
+
+async def test_no_effect_of_the_machine_is_left_undone(key_file: Path, topic: str) -> None:
+    async with pair(key_file, topic) as (left, right):
+        messages = right.subscribe(topic)
+        await left.publish(topic, b"rain")
+        await take(messages)
+        await left.close()
+        unhandled = [key for key in (*left.counters, *right.counters) if "unhandled" in key]
+        assert unhandled == []
+
+
 # ---- addresses
 
 
@@ -420,6 +470,35 @@ async def test_bootstrap_by_name_is_resolved_in_the_background(topic: str) -> No
         port = hub.addresses[0].rpartition(":")[2]
         async with node(bootstrap=[f"localhost:{port}"]) as other:
             other.join(topic)
+            assert await other.wait_for_peers(topic, timeout=10) == hub.addresses
+
+
+@pytest.mark.parametrize("how", ["bootstrap", "connect"])
+async def test_a_node_with_ipv4_alone_joins_by_a_name_that_is_ipv6_first(
+    topic: str, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with node() as hub:
+        hub.join(topic)
+        port = int(hub.addresses[0].rpartition(":")[2])
+        loop = asyncio.get_running_loop()
+        real = loop.getaddrinfo
+
+        async def dual_stack(host: str, *arguments: Any, **options: Any) -> Any:
+            if host != "hub.example":
+                return await real(host, *arguments, **options)
+            places = (("::1", port, 0, 0), ("127.0.0.1", port))
+            families = (socket.AF_INET6, socket.AF_INET)
+            return [
+                (family, socket.SOCK_DGRAM, 17, "", place)
+                for family, place in zip(families, places, strict=True)
+            ]
+
+        monkeypatch.setattr(loop, "getaddrinfo", dual_stack, raising=False)
+        address = f"hub.example:{port}"
+        async with node(bootstrap=[address] if how == "bootstrap" else []) as other:
+            other.join(topic)
+            if how == "connect":
+                assert await other.connect(address) == hub.addresses[0]
             assert await other.wait_for_peers(topic, timeout=10) == hub.addresses
 
 
@@ -604,6 +683,24 @@ async def test_a_node_that_comes_back_alone_has_the_latest_value_and_goes_on_fro
     async with node(state_file=state) as third:
         third.join(topic)
         await until(lambda: has(third, topic, b"sun"))
+
+
+async def test_the_state_is_written_though_something_else_fails_at_the_close(
+    key_file: Path, topic: str, tmp_path: Path
+) -> None:
+    state = tmp_path / "node.state"
+    network = await rumormill.open(
+        "bep50", listen=LOOPBACK, key_file=key_file, state_file=state, **QUICK
+    )
+
+    async def fail() -> None:
+        raise RuntimeError("a full disk")
+
+    network.at_close(fail)
+    await network.publish(topic, b"rain")
+    with contextlib.suppress(RuntimeError):
+        await network.close()
+    assert b"4:rain" in state.read_bytes()
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"de", b"d2:id3:abce"])

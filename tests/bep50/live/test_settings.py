@@ -20,7 +20,7 @@ def test_each_key_reaches_its_part() -> None:
     assert settings.live.state_interval == 5
     assert settings.overlay.bucket_size == 2
     assert settings.main.main_width == 4
-    assert settings.mainline.main_dht is True
+    assert settings.session.main_dht is True
 
 
 def test_text_is_turned_into_what_the_key_wants() -> None:
@@ -41,7 +41,7 @@ def test_text_is_turned_into_what_the_key_wants() -> None:
     assert settings.overlay.query_timeout == 0.5
     assert settings.overlay.read_only is True
     assert settings.overlay.most_per_ip is None
-    assert settings.mainline.main_dht_nodes == ("127.0.0.1:1", "127.0.0.2:1")
+    assert settings.session.main_dht_nodes == ("127.0.0.1:1", "127.0.0.2:1")
     assert read(listen="[::1]:0").live.listen == ("[::1]:0",)
 
 

@@ -189,6 +189,7 @@ def test_an_answer_from_another_address_or_to_no_query_is_ignored() -> None:
     dht = ModelDht(1)
     made = client(dht)
     (sent,) = made.handle(ReadItem(1, KEY.public_key, SALT), 0.0)
+    assert isinstance(sent, Send)
     transaction = read_packet(sent.packet).transaction
     genuine_looking = answer_packet(transaction, {b"id": dht.nodes[0].id})
     for peer, raw in (
@@ -196,8 +197,9 @@ def test_an_answer_from_another_address_or_to_no_query_is_ignored() -> None:
         (dht.nodes[0].peer, answer_packet(b"zz", {b"id": dht.nodes[0].id})),
     ):
         (event,) = made.handle(Received(peer, raw), 0.0)
+        assert isinstance(event, TraceEvent)
         assert (event.event, event.fields["reason"]) == ("ignored", "unasked_answer")
-    assert not made.idle
+    assert made.sizes()["main_searches"] == 1
 
 
 def test_one_host_cannot_fill_a_search() -> None:
@@ -318,7 +320,7 @@ def test_searches_wait_for_their_turn_and_the_last_ones_are_refused() -> None:
     assert [each.event for each in effects if isinstance(each, TraceEvent)] == ["dropped"] * 2
     ended = [each.token for each in dht.run(made) if isinstance(each, ItemRead)]
     assert sorted(ended) == [0, 1, 2, 3, 4]
-    assert made.idle
+    assert not made.sizes()["main_searches"] and not made.sizes()["main_waiting"]
 
 
 def test_tables_stay_small_whatever_the_nodes_say() -> None:
@@ -351,7 +353,7 @@ def _many_nodes(dht: ModelDht) -> Any:
 def test_an_unknown_input_is_the_callers_mistake() -> None:
     made = MainClient(bytes(20), MainParameters(), random.Random(1))
     with pytest.raises(LocalProtocolError, match="does not know Subscribe"):
-        made.handle(Subscribe("x"), 0.0)
+        made.handle(Subscribe("x"), 0.0)  # type: ignore[arg-type]
 
 
 @given(st.binary(max_size=300), st.booleans())
@@ -359,13 +361,14 @@ def test_any_answer_is_survived(noise: bytes, as_nodes: bool) -> None:
     dht = ModelDht(1)
     made = client(dht)
     (sent,) = made.handle(ReadItem(1, KEY.public_key, SALT), 0.0)
+    assert isinstance(sent, Send)
     transaction = read_packet(sent.packet).transaction
     values: Any = {b"id": bytes(20), b"nodes": noise} if as_nodes else {b"id": noise, b"v": noise}
     made.handle(Received(dht.nodes[0].peer, noise), 0.0)
     made.handle(Received(dht.nodes[0].peer, answer_packet(transaction, values)), 0.0)
     while (due := made.next_wake()) is not None:
         made.wake(due)
-    assert made.idle
+    assert not made.sizes()["main_searches"] and not made.sizes()["main_waiting"]
 
 
 def test_two_runs_with_one_seed_send_the_same_packets() -> None:

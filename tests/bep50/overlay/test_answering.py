@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from rumormill.bep50.overlay.outbox import Outbox
+from rumormill.bep50.overlay.replies import Replies
 from rumormill.bep50.wire.addresses import compact
 from rumormill.bep50.wire.krpc import answer_packet
 from rumormill.core import trace
-from rumormill.core.machine import Subscribe
+from rumormill.core.machine import Send
 from tests.helpers.bep50.overlay_network import KEY, OTHER_TOPIC, TOPIC, OverlayNetwork
 
 STRANGER = "10.9.9.9:1"
@@ -250,11 +252,8 @@ def test_a_neighbour_that_asks_with_a_number_gets_no_put_of_that_value() -> None
 @pytest.mark.parametrize("source", [STRANGER, "[2001:db8::7]:1"])
 @pytest.mark.parametrize("transaction", [b"", b"tt", b"t" * 20])
 def test_an_acknowledgement_is_an_answer_like_any_other(source: str, transaction: bytes) -> None:
-    network = OverlayNetwork()
-    node = network.nodes[network.add()]
-    node.handle(Subscribe(TEXT), 0.0)
-    topic = node.topic_nodes[TOPIC.target]
-    node.answering.acknowledge(source, transaction, topic)
-    sent = node.effects[-1]
-    expected = answer_packet(transaction, {b"id": node.id}, TOPIC.target, compact(source))
-    assert (sent.peer, sent.packet) == (source, expected)
+    outbox = Outbox("us", trace_packets=False)
+    effects = outbox.begin(0.0)
+    Replies(b"i" * 20, outbox).acknowledge(source, transaction, TOPIC.target)
+    expected = answer_packet(transaction, {b"id": b"i" * 20}, TOPIC.target, compact(source))
+    assert effects == [Send(source, expected)]

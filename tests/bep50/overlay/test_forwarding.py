@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rumormill.bep50.effects import (
-    Acknowledged,
-    Join,
-)
+from rumormill.bep50.effects import Join
+from rumormill.bep50.overlay.acknowledgements import ACKNOWLEDGED
 from rumormill.core import trace
 from rumormill.core.machine import Published, Received, Subscribe
 from rumormill.core.receipt import Receipt
@@ -156,7 +154,7 @@ def test_a_token_that_the_neighbour_does_not_know_any_more_is_renewed_once() -> 
     network.run(1)
     assert network.texts(second) == ["x"]
     assert len(network.queries(first, "put")) == 2
-    assert [each.peer for each in network.of_type(first, Acknowledged)] == [second]
+    assert [each.peer for each in network.events(first, ACKNOWLEDGED)] == [second]
 
 
 # ---- losses

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rumormill.bep50.effects import Acknowledged
+from rumormill.bep50.overlay.acknowledgements import ACKNOWLEDGED
 from rumormill.bep50.wire.items import Item
 from rumormill.bep50.wire.keys import ItemKey
 from rumormill.core import trace
@@ -149,4 +149,4 @@ def test_an_ignored_value_is_acknowledged_but_not_kept() -> None:
     network.publish(first, b"x")
     network.run(1)
     assert network.nodes[second].latest(TEXT) is None
-    assert [each.peer for each in network.of_type(first, Acknowledged)] == [second]
+    assert [each.peer for each in network.events(first, ACKNOWLEDGED)] == [second]

@@ -124,7 +124,7 @@ def test_a_value_from_outside_that_is_not_ours_is_told_to_no_publisher() -> None
     network.feed(first, Offer(KEY.item(b"", 3, b"1:x")))
     network.run(1)
     assert network.texts(second) == ["x"]
-    assert not network.nodes[first].topic_nodes[TOPIC.target].awaiting
+    assert not network.nodes[first].topic_nodes[TOPIC.target].acknowledgements
 
 
 # ---- read-only nodes

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rumormill.bep50.effects import (
-    Acknowledged,
-    CasMismatch,
-    Publish,
-    Refused,
-)
+from rumormill.bep50.effects import CasMismatch, Publish
+from rumormill.bep50.overlay.acknowledgements import ACKNOWLEDGED, REFUSED
 from rumormill.bep50.overlay.topic_node import message_id
 from rumormill.bep50.wire.bencode import encode
 from rumormill.bep50.wire.items import LARGEST_PUBLISHED_SEQ, torrent_value
@@ -172,7 +168,7 @@ def test_a_neighbour_that_is_behind_the_cas_gets_the_value_all_the_same() -> Non
     errors = [packet[b"e"][0] for packet in network.sent(second) if b"e" in packet]
     assert errors == [301]
     assert network.texts(second) == ["one", "three"]
-    assert network.of_type(first, Acknowledged)[-1].peer == second
+    assert network.events(first, ACKNOWLEDGED)[-1].peer == second
 
 
 def test_who_lags_by_one_value_and_says_so_is_refused() -> None:
@@ -184,8 +180,8 @@ def test_who_lags_by_one_value_and_says_so_is_refused() -> None:
     network.nodes[second].topic_nodes[TOPIC.target].hold(KEY.item(b"", 2, b"5:other"), None)
     network.publish(first, b"two", cas=1)
     network.run(1)
-    (refused,) = network.of_type(first, Refused)
-    assert (refused.peer, refused.code) == (second, 301)
+    (refused,) = network.events(first, REFUSED)
+    assert (refused.peer, refused.fields["reason"]) == (second, "error_301")
     errors = [packet[b"e"][0] for packet in network.sent(second) if b"e" in packet]
     assert errors == [301]
 
@@ -204,8 +200,8 @@ def test_a_value_that_came_on_another_way_after_its_condition_failed_is_taken() 
     assert newest is not None
     network.nodes[second].topic_nodes[TOPIC.target].hold(newest, None)
     network.run(1)
-    assert network.of_type(first, Refused) == []
-    assert network.of_type(first, Acknowledged)[-1].message_id == message_id(TOPIC.target, newest)
+    assert network.events(first, REFUSED) == []
+    assert network.events(first, ACKNOWLEDGED)[-1].message_id == message_id(TOPIC.target, newest)
 
 
 def test_a_large_value_with_a_condition_is_put_at_once_for_only_a_put_carries_it() -> None:
@@ -216,8 +212,8 @@ def test_a_large_value_with_a_condition_is_put_at_once_for_only_a_put_carries_it
     network.nodes[second].topic_nodes[TOPIC.target].hold(KEY.item(b"", 2, b"5:other"), None)
     network.publish(first, b"x" * 700, cas=1)
     network.run(1)
-    (refused,) = network.of_type(first, Refused)
-    assert refused.code == 301
+    (refused,) = network.events(first, REFUSED)
+    assert refused.fields["reason"] == "error_301"
 
 
 # ---- acknowledgements
@@ -228,11 +224,11 @@ def test_each_neighbour_acknowledges_our_own_publication_once() -> None:
     first, second, third = network.add_many(3)
     network.publish(first, b"x")
     network.run(600)
-    told = network.of_type(first, Acknowledged)
+    told = network.events(first, ACKNOWLEDGED)
     assert {each.peer for each in told} == {second, third} and len(told) == 2
     assert {each.message_id for each in told} == {network.messages(second)[0].id}
-    assert network.of_type(first, Refused) == []
-    assert network.of_type(second, Acknowledged) == [], "that was not its own"
+    assert network.events(first, REFUSED) == []
+    assert network.events(second, ACKNOWLEDGED) == [], "that was not its own"
 
 
 def test_a_neighbour_that_is_gone_refuses_at_last() -> None:
@@ -241,9 +237,9 @@ def test_a_neighbour_that_is_gone_refuses_at_last() -> None:
     network.kill(third)
     network.publish(first, b"x")
     network.run(10)
-    assert [each.peer for each in network.of_type(first, Acknowledged)] == [second]
-    (refused,) = network.of_type(first, Refused)
-    assert (refused.peer, refused.code, refused.text) == (third, 0, "no_answer")
+    assert [each.peer for each in network.events(first, ACKNOWLEDGED)] == [second]
+    (refused,) = network.events(first, REFUSED)
+    assert (refused.peer, refused.fields["reason"]) == (third, "no_answer")
 
 
 def test_every_peer_of_a_receipt_ends_once_whatever_is_lost() -> None:
@@ -259,9 +255,9 @@ def test_every_peer_of_a_receipt_ends_once_whatever_is_lost() -> None:
         expected += [(receipt.id, peer) for peer in receipt.peers]
         network.run(0.3)
     network.run(700)
-    ends = network.of_type(addresses[0], Acknowledged) + network.of_type(addresses[0], Refused)
+    ends = network.events(addresses[0], ACKNOWLEDGED) + network.events(addresses[0], REFUSED)
     assert sorted((each.message_id, each.peer) for each in ends) == sorted(expected)
-    assert not network.nodes[addresses[0]].topic_nodes[TOPIC.target].awaiting
+    assert not network.nodes[addresses[0]].topic_nodes[TOPIC.target].acknowledgements
 
 
 def test_pending_counts_those_whom_a_value_is_on_its_way_to() -> None:

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumormill.bep50.effects import Restore
-from rumormill.bep50.overlay.node import saved_id
-from rumormill.bep50.overlay.saved_state import load
+from rumormill.bep50.overlay.saved_state import load, saved_id
 from rumormill.bep50.wire.bencode import encode
 from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
 from rumormill.core.machine import Subscribe

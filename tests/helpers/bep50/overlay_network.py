@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any
 
-from rumormill.bep50.effects import Contact, Listening, Publish
-from rumormill.bep50.overlay.node import Node
+from rumormill.bep50.effects import Contact, Publish
+from rumormill.bep50.overlay.node import OverlayNode
 from rumormill.bep50.overlay.parameters import OverlayParameters
 from rumormill.bep50.wire.bencode import Dict, Value, decode, encode
 from rumormill.bep50.wire.items import Item, genuine
@@ -29,6 +29,7 @@ from rumormill.core.machine import (
 )
 from rumormill.core.message import Message
 from rumormill.core.trace import TraceEvent
+from rumormill.core.transport import Listening
 
 KEY = ItemKey.from_seed(bytes(range(32)))
 TOPIC = TopicName(KEY.public_key, b"")
@@ -55,7 +56,7 @@ class OverlayNetwork:
         self.random = Random(seed)
         self.now = 1000.0
         self.latency = latency
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, OverlayNode] = {}
         self.aliases: dict[str, str] = {}
         """Further addresses of nodes, of the other IP family."""
         self.effects: dict[str, list[Effect]] = defaultdict(list)
@@ -85,7 +86,7 @@ class OverlayNetwork:
     ) -> str:
         """A node, subscribed and told of its contacts; returns its address."""
         address = address or address_of(len(self.nodes) + 1)
-        node = Node(
+        node = OverlayNode(
             id or self.random.randbytes(20),
             keys,
             OverlayParameters(**parameters),
@@ -146,7 +147,7 @@ class OverlayNetwork:
                 assert after is None or after > self.now, "the node does not let the time pass"
         self.now = end
 
-    def kill(self, address: str) -> Node:
+    def kill(self, address: str) -> OverlayNode:
         """The node is gone without a word."""
         return self.nodes.pop(address)
 

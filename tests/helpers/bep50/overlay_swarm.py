@@ -15,23 +15,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rumormill.bep50.effects import (
-    Acknowledged,
-    Contact,
-    ContactEnded,
-    Listening,
-    Publish,
-    Refused,
-    Restore,
-)
+from rumormill.bep50.effects import Contact, ContactEnded, Publish, Restore
 from rumormill.bep50.overlay import saved_state
-from rumormill.bep50.overlay.node import Node
+from rumormill.bep50.overlay.node import OverlayNode
 from rumormill.bep50.overlay.parameters import OverlayParameters
 from rumormill.bep50.overlay.saved_state import SavedTopic
 from rumormill.bep50.wire.addresses import NodeInfo
 from rumormill.bep50.wire.keys import ItemKey
 from rumormill.bep50.wire.topics import TopicName
 from rumormill.core.machine import Deliver, Send, Subscribe
+from rumormill.core.transport import Listening
 from rumormill.simulate import Churn, Link, Simulation
 from rumormill.simulate.metrics import percentiles
 
@@ -52,7 +45,7 @@ class Publication:
     seq: int
     at: float
     publisher: str
-    expected: dict[str, Node]
+    expected: dict[str, OverlayNode]
     """Who was there and had joined when it was published, with the machine of that life."""
     arrivals: dict[str, float] = field(default_factory=dict)
     """When each node had it, in seconds after its publication."""
@@ -112,8 +105,7 @@ class Swarm:
         on_effect = self.simulation.on_effect
         on_effect(Send, self._on_send)
         on_effect(Deliver, self._on_deliver)
-        for told in (Acknowledged, Refused, ContactEnded):
-            on_effect(told, lambda node, effect: None)
+        on_effect(ContactEnded, lambda node, effect: None)
 
     # ---- who is there
 
@@ -195,11 +187,11 @@ class Swarm:
             self._introduce(name)
         self._names[simulation.address(name)] = name
 
-    def _machine(self, name: str, source: random.Random) -> Node:
+    def _machine(self, name: str, source: random.Random) -> OverlayNode:
         keeps_id = source.random() < 0.5
         own_id = (self.simulation.random_for(f"id of {name}") if keeps_id else source).randbytes(20)
         keys = [self._key] if name in self.publishers else []
-        return Node(own_id, keys, self.parameters, source, source, name=name)
+        return OverlayNode(own_id, keys, self.parameters, source, source, name=name)
 
     def _introduce(self, name: str) -> None:
         """Tell a new machine where it is, what it wants, and whom it may ask."""
@@ -293,8 +285,8 @@ class Swarm:
         dead = sum(not self.simulation.alive(name) for name in entries)
         return dead / len(entries) if entries else 0.0
 
-    def _node(self, name: str) -> Node:
-        machine: Node = self.simulation.machine(name)
+    def _node(self, name: str) -> OverlayNode:
+        machine: OverlayNode = self.simulation.machine(name)
         return machine
 
     # ---- what happens

@@ -10,8 +10,8 @@ from collections import deque
 from random import Random
 from typing import Any
 
-from rumormill.bep50.effects import Contact, Listening
-from rumormill.bep50.overlay.node import Node
+from rumormill.bep50.effects import Contact
+from rumormill.bep50.overlay.node import OverlayNode
 from rumormill.bep50.overlay.parameters import OverlayParameters
 from rumormill.bep50.wire.addresses import NodeInfo, compact_nodes
 from rumormill.bep50.wire.bencode import Dict, decode
@@ -40,6 +40,7 @@ from rumormill.core.machine import (
 )
 from rumormill.core.message import Message
 from rumormill.core.trace import TraceEvent
+from rumormill.core.transport import Listening
 
 OWN_PEER = "10.0.0.1:6881"
 OWN_ID = bytes(20)
@@ -147,7 +148,7 @@ class Siege:
         **parameters: Any,
     ) -> None:
         keys = [KEY] if publisher else []
-        self.node = Node(
+        self.node = OverlayNode(
             OWN_ID, keys, OverlayParameters(**parameters), Random(seed), Random(seed + 1)
         )
         self.now = 1000.0

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 from rumormill.bep50.live.libtorrent_dht import LibtorrentDht, session_settings
+from rumormill.bep50.main_dht.effects import PeersFound, TableSize
 from rumormill.bep50.wire.addresses import parse_peer
 from rumormill.bep50.wire.bencode import encode
 from tests.helpers.interop.dht_peer import StoredValue
@@ -37,7 +38,8 @@ class LibtorrentNode(LibtorrentDht):
         settings = session_settings(f"{host}:0", public=False, private=True)
         self._waiting: list[tuple[bytes, bytes, int, asyncio.Future[Any]]] = []
         self._announced: dict[bytes, dict[str, None]] = {}
-        super().__init__(settings, self._note_peers)
+        self.size = 0
+        super().__init__(settings, self._note)
         self._settings["alert_mask"] = self._libtorrent.alert_category.dht
 
     @property
@@ -80,8 +82,11 @@ class LibtorrentNode(LibtorrentDht):
         assert self._session is not None
         self._session.dht_get_peers(self._libtorrent.sha1_hash(target))
 
-    def _note_peers(self, target: bytes, peers: tuple[str, ...]) -> None:
-        self._announced.setdefault(target, {}).update(dict.fromkeys(peers))
+    def _note(self, told: PeersFound | TableSize) -> None:
+        if isinstance(told, TableSize):
+            self.size = max(self.size, told.nodes)
+        else:
+            self._announced.setdefault(told.target, {}).update(dict.fromkeys(told.peers))
 
     def _expect(self, public_key: bytes, salt: bytes, at_least: int) -> asyncio.Future[Any]:
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -136,9 +141,9 @@ class PrivateDht:
             while True:
                 for node in self.nodes:
                     node.add_nodes(each for each in everybody if each != parse_peer(node.peer))
+                    node.ask_table_size()
                 await asyncio.sleep(0.1)
-                sizes = await asyncio.gather(*(node.table_size() for node in self.nodes))
-                if min(sizes) >= len(self.nodes) - 1:
+                if min(node.size for node in self.nodes) >= len(self.nodes) - 1:
                     return self
 
     async def __aexit__(

@@ -6,6 +6,8 @@ we gave to that address, has it. Until then our answers to it stay small.
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 from rumormill.core.machine import Peer
 
 
@@ -23,7 +25,7 @@ class ProvenAddresses:
     def __init__(self, lifetime: float, most: int) -> None:
         self._lifetime = lifetime
         self._most = most
-        self._proven_at: dict[Peer, float] = {}  # the oldest proof comes first
+        self._proven_at: OrderedDict[Peer, float] = OrderedDict()  # the oldest proof comes first
         self._sweep_at = 0.0
 
     def __len__(self) -> int:
@@ -40,11 +42,12 @@ class ProvenAddresses:
             self._sweep(now)
         proven_at = self._proven_at
         if proven_at.pop(peer, None) is None and len(proven_at) >= self._most:
-            del proven_at[next(iter(proven_at))]
+            proven_at.popitem(last=False)
         proven_at[peer] = now
 
     def _sweep(self, now: float) -> None:
         """Forget what is too old: a node that talks to many over time keeps few in mind."""
         self._sweep_at = now + self._lifetime
         lifetime = self._lifetime
-        self._proven_at = {peer: at for peer, at in self._proven_at.items() if now - at <= lifetime}
+        kept = ((peer, at) for peer, at in self._proven_at.items() if now - at <= lifetime)
+        self._proven_at = OrderedDict(kept)

@@ -1,4 +1,6 @@
-"""libtorrent's DHT node on the event loop: joins the main DHT, searches it, announces there.
+"""libtorrent's DHT node on the event loop: carries out orders, and reports what it hears.
+
+What to announce, to search and when is up to :class:`~rumormill.bep50.main_dht.MainSession`.
 
 libtorrent works on threads of its own and keeps what it has to say in a queue. It writes a byte to
 a socket of ours when the queue is no longer empty, so nobody polls and no thread of its calls us.
@@ -13,8 +15,17 @@ from collections.abc import Callable, Iterable, Mapping
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
-from rumormill.bep50.wire.addresses import peer_text
+from rumormill.bep50.main_dht.effects import (
+    AddNodes,
+    Announce,
+    AskTableSize,
+    PeersFound,
+    SearchPeers,
+    TableSize,
+)
+from rumormill.bep50.wire.addresses import parse_peer, peer_text
 from rumormill.core.errors import ConfigError
+from rumormill.live.driver import Driver
 
 if TYPE_CHECKING:
     import libtorrent
@@ -22,11 +33,8 @@ if TYPE_CHECKING:
 START_TIMEOUT = 10.0
 """Seconds that libtorrent has to open its sockets."""
 
-COUNT_TIMEOUT = 0.2
-"""Seconds after which a routing table that nothing is heard of counts as empty."""
-
-PeersFound = Callable[[bytes, tuple[str, ...]], None]
-"""Called with an info hash and addresses that were announced for it."""
+Told = Callable[[PeersFound | TableSize], None]
+"""Called with what libtorrent has found out."""
 
 
 def import_libtorrent() -> Any:
@@ -82,18 +90,24 @@ def is_private(hosts: Iterable[str]) -> bool:
 
 
 class LibtorrentDht:
-    """One DHT node. ``on_peers`` is called with what a search finds, several times for each."""
+    """One DHT node. ``told`` is called with what a search finds, several times for each."""
 
-    def __init__(self, settings: Mapping[str, Any], on_peers: PeersFound) -> None:
+    def __init__(self, settings: Mapping[str, Any], told: Told) -> None:
         self._libtorrent = import_libtorrent()
         self._settings = dict(settings)
-        self._on_peers = on_peers
+        self._told = told
         self._session: libtorrent.session | None = None
         self._bell, self._bell_rope = socket.socketpair()
         self._listening: asyncio.Future[None] | None = None
-        self._counts: list[asyncio.Future[int]] = []
         self.peers: tuple[str, ...] = ()
         """Where our DHT node listens."""
+
+    def attach(self, driver: Driver[Any]) -> None:
+        """Carry out the orders of the machine that ``driver`` runs."""
+        driver.on(AddNodes, lambda order: self.add_nodes(map(parse_peer, order.peers)))
+        driver.on(Announce, lambda order: self.announce(order.target, order.port))
+        driver.on(AskTableSize, lambda order: self.ask_table_size())
+        driver.on(SearchPeers, lambda order: self.search(order.target))
 
     # ---- come and go
 
@@ -154,18 +168,10 @@ class LibtorrentDht:
         if self._session is not None:
             self._session.dht_get_peers(self._libtorrent.sha1_hash(info_hash))
 
-    async def table_size(self) -> int:
-        """How many nodes its routing table has, if it has any."""
-        if self._session is None:
-            return 0
-        counted: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._counts.append(counted)
-        self._session.post_dht_stats()
-        await asyncio.wait((counted,), timeout=COUNT_TIMEOUT)
-        if not counted.done():
-            self._counts.remove(counted)
-            return 0
-        return counted.result()
+    def ask_table_size(self) -> None:
+        """Ask how many nodes its routing tables have; each table that has any tells."""
+        if self._session is not None:
+            self._session.post_dht_stats()
 
     # ---- what it says
 
@@ -185,7 +191,7 @@ class LibtorrentDht:
         if isinstance(alert, module.dht_get_peers_reply_alert):
             self._found(alert)
         elif isinstance(alert, module.dht_stats_alert):
-            self._counted(sum(bucket["num_nodes"] for bucket in alert.routing_table))
+            self._told(TableSize(sum(bucket["num_nodes"] for bucket in alert.routing_table)))
         elif isinstance(alert, module.listen_succeeded_alert):
             self._opened(alert)
         elif isinstance(alert, module.listen_failed_alert):
@@ -194,16 +200,7 @@ class LibtorrentDht:
     def _found(self, alert: libtorrent.dht_get_peers_reply_alert) -> None:
         found = tuple(peer_text(host, port) for host, port in alert.peers() if port)
         if found:
-            self._on_peers(alert.info_hash.to_bytes(), found)
-
-    def _counted(self, size: int) -> None:
-        # Each address that it listens on has a table and an alert: one with nodes is enough.
-        if not size:
-            return
-        counts, self._counts = self._counts, []
-        for future in counts:
-            if not future.done():
-                future.set_result(size)
+            self._told(PeersFound(alert.info_hash.to_bytes(), found))
 
     def _opened(self, alert: libtorrent.listen_succeeded_alert) -> None:
         kinds = self._libtorrent.socket_type_t

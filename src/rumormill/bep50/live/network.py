@@ -13,30 +13,42 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, ClassVar
 
 from rumormill.bep50.effects import (
-    ContactEnded,
+    Bep50Input,
+    Bootstrap,
+    Drain,
+    Drained,
+    ForgetPublication,
     Join,
-    Listening,
+    NameResolved,
+    PublicationDone,
+    PublicationFailed,
+    PublishValue,
+    Reach,
+    Reached,
+    ResolveName,
     Restore,
 )
-from rumormill.bep50.live.addresses import ADDRESSES, resolve
-from rumormill.bep50.live.contacts import Contacts, known_peers
+from rumormill.bep50.live.addresses import ADDRESSES
 from rumormill.bep50.live.key_file import load_item_key
-from rumormill.bep50.live.main_side import StoredValues, main_addresses
-from rumormill.bep50.live.publisher import Publisher
+from rumormill.bep50.live.libtorrent_start import main_addresses, plan_of
 from rumormill.bep50.live.settings import Bep50Settings
 from rumormill.bep50.live.state_file import StateFile, not_a_state, own_node_id, read_state
 from rumormill.bep50.live.value_network import LARGEST_DATA, ValueNetwork
-from rumormill.bep50.main_dht.client import MainClient
-from rumormill.bep50.overlay.node import Node
+from rumormill.bep50.live.waiting import Waiting
+from rumormill.bep50.machine import Bep50Machine
+from rumormill.bep50.main_dht.effects import StartMain
 from rumormill.bep50.overlay.topic_node import JOINED, content, message_id
+from rumormill.bep50.wire.addresses import known_peers
 from rumormill.bep50.wire.items import LARGEST_PUBLISHED, Item, genuine
 from rumormill.bep50.wire.topics import TopicName, parse_topic
 from rumormill.core import trace
 from rumormill.core.errors import (
+    ClosedError,
     ConfigError,
     ConnectError,
     LocalProtocolError,
@@ -46,6 +58,7 @@ from rumormill.core.machine import Unsubscribe
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities
+from rumormill.core.transport import Listening
 from rumormill.live.checker import Subject
 from rumormill.live.driver import Driver
 from rumormill.live.network import Network
@@ -54,10 +67,17 @@ from rumormill.live.transports.udp import Udp
 from rumormill.live.validation import ValidatorFunction
 
 if TYPE_CHECKING:
-    from rumormill.bep50.live.mainline import Mainline
+    from rumormill.bep50.live.libtorrent_dht import LibtorrentDht
 
-LOOK_INTERVAL = 0.05
-"""Seconds between two looks at what no event tells of: that a search is over, that all has left."""
+SENTENCES = {
+    "name_not_found": "{detail}",
+    "no_answer": "could not reach {address}: no answer",
+    "no_socket": "could not reach {address}: we have no socket of its IP version",
+    "not_a_member": "{address} is a node of the DHT that takes no part in topics",
+    "ourselves": "could not reach {address}: that is this node itself",
+    "unknown_topic": "{address} takes no part in the topic",
+}
+"""What a user is told of an address that could not be reached, by the machine's word for it."""
 
 
 class Bep50Network(ValueNetwork):
@@ -69,22 +89,21 @@ class Bep50Network(ValueNetwork):
     def __init__(self, name: str, settings: Bep50Settings) -> None:
         live = settings.live
         self._settings = settings
-        keys = () if live.key_file is None else (load_item_key(live.key_file),)
+        self._keys = () if live.key_file is None else (load_item_key(live.key_file),)
         self._state = read_state(live.state_file)
         entropy = random.SystemRandom()
         own_id = own_node_id(self._state, live.state_file, live.listen)
-        main = MainClient(own_id, settings.main, entropy) if settings.mainline.main_dht else None
-        self._node = Node(
-            own_id=own_id,
-            keys=keys,
-            parameters=settings.overlay,
+        self._machine = Bep50Machine(
+            own_id,
+            self._keys,
             random=random.Random(entropy.getrandbits(128)),
             entropy=entropy,
+            overlay=settings.overlay,
+            main=settings.main,
+            session=settings.session,
             network=name,
-            main=main,
-            name=own_id.hex(),
         )
-        self._driver: Driver[Any] = Driver(self._node)
+        self._driver: Driver[Bep50Input] = Driver(self._machine)
         super().__init__(
             name=name,
             id=own_id.hex(),
@@ -96,34 +115,37 @@ class Bep50Network(ValueNetwork):
             validator_concurrency=live.validator_concurrency,
             close_timeout=live.close_timeout,
         )
-        self._main = main
         self._addresses: tuple[str, ...] = ()
         self._own: tuple[str, ...] = ()
         self._named = False
-        self._names: dict[str, TopicName] = {}
+        self._joined: dict[str, None] = {}
+        """Topics that we take part in."""
         self._kept: dict[str, None] = {}
-        """Topics that we stay in though nobody here listens."""
+        """Those that we stay in though nobody here listens."""
         self._heard: dict[str, None] = {}
-        """Topics whose values the machine delivers."""
-        self._stored = StoredValues(self._driver.trace, self._changes.happened)
+        """Those whose values the machine delivers."""
+        self._tokens = count(1)
+        self._publications: Waiting[Receipt] = Waiting()
+        self._connections: Waiting[Reached] = Waiting()
+        self._drained: asyncio.Future[None] | None = None
+        self._lookups: set[asyncio.Task[None]] = set()
         self._udp = Udp(self._driver.feed, ADDRESSES, self._datagram_lost)
-        self._contacts = Contacts(self._driver.feed, self._unresolved)
-        self._mainline = self._make_mainline()
-        self._publisher = Publisher(
-            self._node, self._driver.feed, self._look_until, self._changes.happened, self._shared
-        )
-        self._udp.attach(self._driver)
-        self._driver.on(ContactEnded, self._contact_ended)
-        for kind, handler in self._publisher.handlers.items():
-            self._driver.on(kind, handler)
+        self._main_dht: LibtorrentDht | None = None
         self._state_file: StateFile | None = None
+        self._udp.attach(self._driver)
+        on = self._driver.on
+        on(PublicationDone, lambda end: self._publications.done(end.token, end.receipt))
+        on(PublicationFailed, lambda end: self._publications.failed(end.token, end.error))
+        on(Reached, lambda end: self._connections.done(end.token, end))
+        on(ResolveName, self._resolve)
+        on(Drained, self._on_drained)
 
     # ---- what there is
 
     @property
     def trace_name(self) -> str:
         """Our address: that is what others know us by."""
-        return self._node.name
+        return self._machine.name
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -133,11 +155,11 @@ class Bep50Network(ValueNetwork):
     @property
     def peers(self) -> tuple[str, ...]:
         """Everybody in the tables of our topics."""
-        return self._node.peers()
+        return self._machine.peers()
 
     def subscribers(self, topic: str) -> tuple[str, ...]:
         """Those members of the topic that we deal with: a part of them all."""
-        return tuple(self._node.subscribers(parse_topic(topic).text))
+        return self._machine.subscribers(parse_topic(topic).text)
 
     def mesh(self, topic: str) -> tuple[str, ...]:
         """The same: each of them gets every new value from us."""
@@ -146,7 +168,7 @@ class Bep50Network(ValueNetwork):
     def latest(self, topic: str) -> Message | None:
         """The newest value of a topic that we take part in, None if we know of none."""
         text = parse_topic(topic).text
-        item = self._node.latest(text)
+        item = self._machine.latest(text)
         return None if item is None else self._message(item, text, None)
 
     def _message(self, item: Item, topic: str, peer: str | None) -> Message:
@@ -183,14 +205,12 @@ class Bep50Network(ValueNetwork):
     def join(self, topic: str) -> None:
         """Take part in a topic without listening to it: keep its newest value, and pass it on.
 
-        It lasts until the network is closed. Who publishes joins by that.
+        It lasts until the network is closed. Publishing on a topic joins it, too.
         """
         self._check_open()
         name = parse_topic(topic)
         if name.text not in self._kept:
-            if name.text not in self._names:
-                self._enter(name)
-            self._kept[name.text] = None
+            self._joined[name.text] = self._kept[name.text] = None
             self._driver.feed(Join(name.text))
 
     def subscribe(
@@ -210,10 +230,8 @@ class Bep50Network(ValueNetwork):
             raise ConfigError("when_full", "must be drop_oldest or drop_newest in bep50, not wait")
         self._check_open()
         name = parse_topic(topic)
-        if name.text not in self._names:
-            self._enter(name)
         first = name.text not in self._heard
-        self._heard[name.text] = None
+        self._joined[name.text] = self._heard[name.text] = None
         subscription = super().subscribe(
             name.text, buffer=buffer, when_full=when_full, buffer_bytes=buffer_bytes
         )
@@ -228,20 +246,9 @@ class Bep50Network(ValueNetwork):
 
     def _depart(self, topic: str) -> None:
         """Leave a topic for good."""
-        name = self._names.pop(topic)
-        self._kept.pop(topic, None)
-        self._heard.pop(topic, None)
-        self._stored.forget(topic)
-        self._contacts.left(name.target)
-        if self._mainline is not None:
-            self._mainline.leave(name)
+        for each in (self._joined, self._kept, self._heard):
+            each.pop(topic, None)
         self._driver.feed(Unsubscribe(topic))
-
-    def _enter(self, name: TopicName) -> None:
-        self._names[name.text] = name
-        self._contacts.joined(name.target)
-        if self._mainline is not None:
-            self._mainline.join(name)
 
     def _hold(self, paused: bool) -> None:
         """Nobody can be held back; subscriptions do not ask for it."""
@@ -257,62 +264,36 @@ class Bep50Network(ValueNetwork):
         timeout: float,
     ) -> Receipt:
         self._check_open()
-        name = self._publisher.own_topic(topic)
+        name = self._own_topic(topic)
         if len(value) > LARGEST_PUBLISHED:
             raise MessageTooLargeError(len(value), LARGEST_PUBLISHED)
         if self._validators:
             item = Item(name.public_key, name.salt, 0, value, b"")
             await self._judge_own((name.text,), content(item)[0])
         self.join(name.text)
-        await self._found_out(name, ready, timeout)
-        self._check_open()
-        receipt = await self._publisher.publish(name, value, cas, timeout)
-        if receipt or self._mainline is None:
-            return receipt
-        return await self._stored_at_least(receipt, timeout)
+        token = next(self._tokens)
+        end = self._publications.begin(token)
+        try:
+            self._driver.feed(PublishValue(token, name.text, value, cas, ready, timeout))
+            return await end
+        finally:
+            if self._publications.forget(token):
+                self._driver.feed(ForgetPublication(token))
 
-    async def _stored_at_least(self, receipt: Receipt, timeout: float) -> Receipt:
-        """Nobody took it, but on the main DHT others can find it: wait until it is there."""
-        topic, seq, stored = receipt.topic, receipt.fields["seq"], self._stored
-        await self._look_until(lambda: stored.nodes(topic, seq) is not None, timeout)
-        return receipt._replace(fields={"seq": seq, "stored": stored.nodes(topic, seq) or 0})
-
-    async def _found_out(self, name: TopicName, ready: float | None, timeout: float) -> None:
-        """Wait until we know the newest value that our neighbours know, as far as we have such.
-
-        Else a publisher that just started would give its value a number that was used long ago.
-        """
-
-        def found_out() -> bool:
-            alone = not (self._contacts.trying(name.target) or self._node.subscribers(name.text))
-            read = self._mainline is None or self._mainline.has_read(name)
-            checking = self._node.checks.of_topic(self._node.topic_nodes[name.target])
-            return read and not checking and (alone or self._node.joined(name.text))
-
-        if ready is not None and not self._has_targets((name.text,)):
-            if self._mainline is None:
-                await self._wait_ready((name.text,), ready)
-            else:  # the main DHT takes it, too
-                await self._until(lambda: self._has_targets((name.text,)), ready)
-        if not found_out():
-            await self._look_until(found_out, timeout)
-
-    async def _look_until(self, condition: Callable[[], bool], timeout: float) -> bool:
-        """Wait for what events tell of, and look now and then for what they do not."""
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + timeout
-        while (left := deadline - loop.time()) > 0:
-            if await self._until(condition, min(left, LOOK_INTERVAL)):
-                return True
-        return condition()
-
-    def _shared(self, item: Item, cas: int | None) -> None:
-        """An item was published: on the main DHT, too."""
-        if self._mainline is not None:
-            self._mainline.published(item, cas)
+    def _own_topic(self, topic: str | Sequence[str]) -> TopicName:
+        """The topic, if it is one and we have its key; else :class:`LocalProtocolError`."""
+        if not isinstance(topic, str):
+            raise LocalProtocolError("bep50 publishes on one topic at a time")
+        name = parse_topic(topic)
+        keys = [key.public_key for key in self._keys]
+        if name.public_key not in keys:
+            have = ", ".join(key.hex() for key in keys)
+            held = f"key_file has the one of {have}" if have else "there is no key_file"
+            raise LocalProtocolError(f"only its own key can publish on {name.text}, but {held}")
+        return name
 
     def _has_targets(self, topics: tuple[str, ...]) -> bool:
-        return any(self._node.subscribers(topic) for topic in topics)
+        return any(self._machine.subscribers(topic) for topic in topics)
 
     # ---- connect
 
@@ -325,59 +306,49 @@ class Bep50Network(ValueNetwork):
         tried again whenever a topic has lost everybody.
         """
         self._check_open()
-        peer = await resolve(address)
-        if not self._udp.has_family(peer):
-            raise ConnectError(f"could not reach {address}: we have no socket of its IP version")
-        if not self._named:
-            self._take_name(peer)
-        await self._contacts.connect(address, peer)
-        return peer
+        token = next(self._tokens)
+        end = self._connections.begin(token)
+        try:
+            self._take_name(*known_peers((address,)))
+            self._driver.feed(Reach(token, address))
+            reached = await end
+        finally:
+            self._connections.forget(token)
+        if reached.problem:
+            sentence = SENTENCES[reached.problem]
+            raise ConnectError(sentence.format(address=address, detail=reached.detail))
+        return reached.peer
 
-    def _take_name(self, peer: str) -> None:
-        """Be called in traces what this peer calls us: a socket that listens everywhere has many
+    def _take_name(self, *peers: str) -> None:
+        """Be called in traces what a peer calls us: a socket that listens everywhere has many
         addresses, and the first contact shows which of them is the one in use.
         """
-        own = self._udp.address_towards(peer)
-        if own is not None:
-            self._named = True
-            others = tuple(each for each in self._own if each != own)
-            self._driver.feed(Listening((*others, own)))
-            if self._mainline is not None:
-                self._mainline.node = self._node.name
+        for peer in () if self._named else peers:
+            own = self._udp.address_towards(peer)
+            if own is not None:
+                self._named = True
+                others = tuple(each for each in self._own if each != own)
+                self._driver.feed(Listening((*others, own)))
+                return
 
-    def _contact_ended(self, effect: ContactEnded) -> None:
-        self._contacts.ended(effect)
-        self._changes.happened()
+    def _resolve(self, order: ResolveName) -> None:
+        task = asyncio.ensure_future(self._look_up(order.address))
+        self._lookups.add(task)
+        task.add_done_callback(self._lookups.discard)
 
-    def _unresolved(self, address: str, problem: str) -> None:
-        self._trace(trace.CONNECTION_FAILED, address=address, reason="name_not_found",
-                    detail=problem)  # fmt: skip
+    async def _look_up(self, address: str) -> None:
+        try:
+            peers = await self._udp.resolve_all(address)
+        except ConnectError as error:
+            self._driver.feed(NameResolved(address, (), str(error)))
+        else:
+            self._take_name(*peers)
+            self._driver.feed(NameResolved(address, peers))
 
     def _datagram_lost(self, reason: str, peer: str | None) -> None:
         self._trace(trace.DROPPED, what="datagram", reason=reason, count=1, address=peer)
 
     # ---- come and go
-
-    def _make_mainline(self) -> Mainline | None:
-        settings = self._settings.mainline
-        if not settings.main_dht:
-            return None
-        from rumormill.bep50.live.mainline import Mainline
-
-        mainline = Mainline(
-            settings,
-            feed=self._driver.feed,
-            latest=self._node.latest,
-            members=self._node.subscribers,
-            trace=self._stored.trace,
-            now=self._driver.now,
-            node=self._node.name,
-            random=random.Random(random.SystemRandom().getrandbits(128)),
-            announce=not self._settings.overlay.read_only,
-        )
-        for kind, handler in mainline.handlers.items():
-            self._driver.on(kind, handler)
-        return mainline
 
     async def _start(self) -> None:
         live = self._settings.live
@@ -386,21 +357,30 @@ class Bep50Network(ValueNetwork):
         self._addresses = own if live.listen else ()
         self._own = own
         self._driver.feed(Listening(own))
-        for peer in known_peers((*live.bootstrap, *self._settings.mainline.main_dht_nodes))[:1]:
-            self._take_name(peer)
+        self._take_name(*known_peers((*live.bootstrap, *self._settings.session.main_dht_nodes))[:1])
         if self._state is not None:
             self._restore(self._state)
             self._state = None
         if live.state_file is not None:
             self._state_file = StateFile(
-                live.state_file, live.state_interval, self._node.state, self._state_failed
+                live.state_file, live.state_interval, self._machine.state, self._state_failed
             )
             await self._state_file.start()
-        self._contacts.begin(live.bootstrap, own)
-        if self._mainline is not None and self._main is not None:
-            self._mainline.node = self._main.node = self._node.name
-            nodes = self._settings.mainline.main_dht_nodes
-            await self._mainline.start(*main_addresses(own, self._node.name, nodes))
+        self._driver.feed(Bootstrap(live.bootstrap))
+        if self._settings.session.main_dht:
+            await self._start_main_dht(own)
+
+    async def _start_main_dht(self, own: tuple[str, ...]) -> None:
+        """Let libtorrent listen; what it does from then on is up to the machine."""
+        from rumormill.bep50.live.libtorrent_dht import LibtorrentDht
+
+        session = self._settings.session
+        addresses = main_addresses(own, self._machine.name, session.main_dht_nodes)
+        plan = await plan_of(session, addresses)
+        self._main_dht = LibtorrentDht(plan.settings, self._driver.feed)
+        await self._main_dht.start()
+        self._main_dht.attach(self._driver)
+        self._driver.feed(StartMain(addresses, plan.nodes, self._main_dht.peers))
 
     def _restore(self, state: bytes) -> None:
         try:
@@ -415,26 +395,32 @@ class Bep50Network(ValueNetwork):
     async def _close(self) -> None:
         # Before the topics are left: what they know is what is kept, and what is on its way leaves.
         self._changes.happened()
-        await self._drain()
-        state = self._node.state()
+        closed = ClosedError(f"the network {self.name} is closed")
+        self._publications.close(closed)
+        self._connections.close(closed)
+        await self._drain(self._settings.live.close_timeout)
+        state = self._machine.state()
         try:
             await super()._close()
         finally:
             if self._state_file is not None:
                 await self._state_file.close(state)
 
-    async def _drain(self) -> None:
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + self._settings.live.close_timeout
-        while (self._node.pending() or self._udp.waiting) and loop.time() < deadline:
-            await asyncio.sleep(LOOK_INTERVAL)
-        if self._mainline is not None:
-            await self._mainline.settled(max(0.0, deadline - loop.time()))
+    async def _drain(self, timeout: float) -> None:
+        """Wait until what was published has left; the machine knows when."""
+        self._drained = asyncio.get_running_loop().create_future()
+        self._driver.feed(Drain(timeout))
+        await asyncio.wait((self._drained,), timeout=timeout)
+
+    def _on_drained(self, effect: Drained) -> None:
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
 
     async def _leave(self) -> None:
-        for topic in tuple(self._names):
+        for topic in tuple(self._joined):
             self._depart(topic)
-        self._contacts.close()
-        if self._mainline is not None:
-            await self._mainline.close()
+        for task in self._lookups:
+            task.cancel()
+        if self._main_dht is not None:
+            await self._main_dht.close()
         self._udp.close()

@@ -1,6 +1,6 @@
 """The keys of bep50, and the part that each of them belongs to.
 
-A key goes to the overlay, to our client on the main DHT, to libtorrent beside us, or to this room.
+A key goes to the overlay, to our client or our session on the main DHT, or to this room.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from rumormill.bep50.live.mainline_parameters import MainlineParameters
-from rumormill.bep50.main_dht.parameters import MainParameters
+from rumormill.bep50.main_dht.parameters import MainParameters, SessionParameters
 from rumormill.bep50.overlay.parameters import OverlayParameters
 from rumormill.bep50.wire.addresses import parse_address
 from rumormill.core.parameters import Parameters
@@ -48,14 +47,14 @@ class Bep50Settings(NamedTuple):
     live: Bep50Parameters
     overlay: OverlayParameters
     main: MainParameters
-    mainline: MainlineParameters
+    session: SessionParameters
 
 
 PARTS: tuple[type[Parameters], ...] = (
     Bep50Parameters,
     OverlayParameters,
     MainParameters,
-    MainlineParameters,
+    SessionParameters,
 )
 
 
@@ -70,7 +69,7 @@ def read_settings(network: str, values: Mapping[str, Any]) -> Bep50Settings:
         live=part_of(Bep50Parameters, values),
         overlay=part_of(OverlayParameters, values),
         main=part_of(MainParameters, values),
-        mainline=part_of(MainlineParameters, values),
+        session=part_of(SessionParameters, values),
     )
 
 
@@ -88,7 +87,7 @@ named in one sentence. What the family is: [bep50.md](bep50.md). This page is ma
         {
             "The network": (LiveParameters, Bep50Parameters),
             "The overlay": (OverlayParameters,),
-            "The main DHT": (MainlineParameters,),
+            "The main DHT": (SessionParameters,),
             "Items on the main DHT": (MainParameters,),
         },
     )

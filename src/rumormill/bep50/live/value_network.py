@@ -1,4 +1,4 @@
-"""What a network of values offers to who publishes: bytes, anything bencoded, torrents."""
+"""Publishing on a network of values: bytes, anything bencoded, torrents."""
 
 from __future__ import annotations
 

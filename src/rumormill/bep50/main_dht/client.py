@@ -24,6 +24,8 @@ from random import Random
 
 from rumormill.bep50.main_dht.contacts import MainContacts
 from rumormill.bep50.main_dht.effects import (
+    ClientEffect,
+    ClientInput,
     ItemRead,
     ItemSeen,
     ItemWritten,
@@ -39,7 +41,7 @@ from rumormill.bep50.wire.bencode import Value, decode
 from rumormill.bep50.wire.krpc import Answer, Failure, Query, query_packet, read_packet
 from rumormill.core import trace
 from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
-from rumormill.core.machine import Effect, Input, Received, Send
+from rumormill.core.machine import Received, Send
 from rumormill.core.message import NO_FIELDS
 from rumormill.core.trace import TraceEvent, type_of_field
 
@@ -68,12 +70,12 @@ class MainClient:
         self._transactions: Transactions[Errand] = Transactions(random)
         self._active: dict[Errand, None] = {}
         self._waiting: deque[Errand] = deque()
-        self._effects: list[Effect] = []
+        self._effects: list[ClientEffect] = []
         self._now = 0.0
 
     # ---- the machine
 
-    def handle(self, input: Input, now: float) -> list[Effect]:
+    def handle(self, input: ClientInput, now: float) -> list[ClientEffect]:
         """Take one input; return what follows from it."""
         self._now = now
         if isinstance(input, Received):
@@ -88,13 +90,13 @@ class MainClient:
             raise LocalProtocolError(f"the main DHT's client does not know {input!r}")
         return self._done()
 
-    def answered(self, peer: str, packet: Answer | Failure, now: float) -> list[Effect]:
+    def answered(self, peer: str, packet: Answer | Failure, now: float) -> list[ClientEffect]:
         """Take an answer or an error without ``c`` that has been read already."""
         self._now = now
         self._take(peer, packet)
         return self._done()
 
-    def wake(self, now: float) -> list[Effect]:
+    def wake(self, now: float) -> list[ClientEffect]:
         """Give up on queries that are overdue."""
         self._now = now
         for pending in self._transactions.expired(now):
@@ -106,11 +108,6 @@ class MainClient:
         """When the next query is overdue."""
         return self._transactions.next_deadline()
 
-    @property
-    def idle(self) -> bool:
-        """Whether nothing is under way."""
-        return not self._active and not self._waiting
-
     def sizes(self) -> dict[str, int]:
         """How much each table holds."""
         return {
@@ -121,7 +118,7 @@ class MainClient:
             "main_candidates": sum(len(errand.lookup) for errand in self._active),
         }
 
-    def _done(self) -> list[Effect]:
+    def _done(self) -> list[ClientEffect]:
         effects, self._effects = self._effects, []
         return effects
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from heapq import nsmallest
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ MOST_FAILURES = 3
 """Queries in a row without an answer, after which a node that we only heard of is forgotten."""
 
 
-class Contact(NamedTuple):
+class KnownNode(NamedTuple):
     """A node; ``id`` is empty until it has answered."""
 
     peer: str
@@ -29,9 +30,9 @@ class MainContacts:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._given: dict[str, None] = {}
+        self._given: OrderedDict[str, None] = OrderedDict()
         # In the order of their last answer.
-        self._ids: dict[str, bytes] = {}
+        self._ids: OrderedDict[str, bytes] = OrderedDict()
         self._failures: dict[str, int] = {}
 
     def __len__(self) -> int:
@@ -42,7 +43,7 @@ class MainContacts:
         self._given.pop(peer, None)
         self._given[peer] = None
         if len(self._given) > self._most:
-            del self._given[next(iter(self._given))]
+            self._given.popitem(last=False)
 
     def answered(self, peer: str, id: bytes) -> None:
         """A node answered."""
@@ -50,8 +51,7 @@ class MainContacts:
         self._ids.pop(peer, None)
         self._ids[peer] = id
         if len(self._ids) > self._most:
-            oldest = next(iter(self._ids))
-            del self._ids[oldest]
+            oldest, _ = self._ids.popitem(last=False)
             self._failures.pop(oldest, None)
 
     def failed(self, peer: str) -> None:
@@ -62,13 +62,13 @@ class MainContacts:
         if self._failures[peer] >= MOST_FAILURES:
             del self._failures[peer], self._ids[peer]
 
-    def nearest(self, target: bytes, count: int) -> list[Contact]:
+    def nearest(self, target: bytes, count: int) -> list[KnownNode]:
         """The nearest to ``target`` of those that answered before, then those given."""
         place = int.from_bytes(target, "big")
         known = nsmallest(
             count, self._ids.items(), key=lambda each: int.from_bytes(each[1], "big") ^ place
         )
-        found = [Contact(peer, id) for peer, id in known]
+        found = [KnownNode(peer, id) for peer, id in known]
         # The newest first: what the user said last is the likeliest to be right.
-        others = [Contact(peer, b"") for peer in reversed(self._given) if peer not in self._ids]
+        others = [KnownNode(peer, b"") for peer in reversed(self._given) if peer not in self._ids]
         return found + others[:count]

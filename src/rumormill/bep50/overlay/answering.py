@@ -10,11 +10,17 @@ ping such an address, for the sake of those who bring no token.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Mapping
+from typing import NamedTuple, cast
 
+from rumormill.bep50.guards.rate_limits import RateLimits
+from rumormill.bep50.guards.tokens import Tokens
+from rumormill.bep50.overlay.duties import Common
+from rumormill.bep50.overlay.item_checks import ItemChecks
 from rumormill.bep50.overlay.overlay import FIND, GET, PING, PUT, Overlay
+from rumormill.bep50.overlay.replies import Replies
 from rumormill.bep50.overlay.topic_node import TopicNode, message_id
-from rumormill.bep50.wire.addresses import ID_SIZE, compact
+from rumormill.bep50.wire.addresses import ID_SIZE
 from rumormill.bep50.wire.bencode import Dict, decode
 from rumormill.bep50.wire.items import LARGEST_SEQ, Item, item_from_put
 from rumormill.bep50.wire.krpc import (
@@ -22,20 +28,14 @@ from rumormill.bep50.wire.krpc import (
     METHOD_UNKNOWN,
     PROTOCOL,
     SEQ_TOO_LOW,
-    VERSION,
     BadArgument,
     BadQuery,
     Query,
-    answer_packet,
     bytes_of,
-    failure_packet,
     int_of,
 )
 from rumormill.core import trace
 from rumormill.core.machine import Peer
-
-if TYPE_CHECKING:
-    from rumormill.bep50.overlay.node import Node
 
 LARGE_VALUE = 500
 """Bytes of a value beside which an answer has only a few nodes: it is to fit into one frame."""
@@ -46,57 +46,82 @@ VALUE_COST = 9.0
 EVERYBODY = "0.0.0.0:0"
 """Pinging back is limited in all, not by address."""
 
-ANSWER, VALUE, ERROR = "answer", "value", "error"
+
+class Guards(NamedTuple):
+    """What keeps the price of a query with who asks."""
+
+    tokens: Tokens
+    limits: RateLimits
+    """Queries of one address."""
+    ping_limits: RateLimits
+    """Pings to strangers, of all addresses."""
 
 
 class Answering:
     """Answers the queries of all topics."""
 
-    __slots__ = ("_node", "_own")
+    __slots__ = (
+        "_book", "_checks", "_drops", "_guards", "_id", "_outbox", "_own", "_parameters", "_proofs",
+        "_replies", "_topics",
+    )  # fmt: skip
 
-    def __init__(self, node: Node) -> None:
-        self._node = node
-        self._own: Dict = {b"id": node.id}
+    def __init__(
+        self,
+        common: Common,
+        guards: Guards,
+        topics: Mapping[bytes, TopicNode],
+        replies: Replies,
+        checks: ItemChecks,
+    ) -> None:
+        self._id = common.id
+        self._parameters = common.parameters
+        self._outbox = common.outbox
+        self._drops = common.drops
+        self._book = common.book
+        self._proofs = common.proofs
+        self._guards = guards
+        self._topics = topics
+        self._replies = replies
+        self._checks = checks
+        self._own: Dict = {b"id": common.id}
 
     # ---- queries
 
     def query(self, peer: Peer, query: Query, now: float) -> None:
         """Answer a query, with an error if need be, or not at all."""
-        node = self._node
         if query.topic is None:
-            node.drops.count("query", "no_topic")  # we are no node of the main DHT
+            self._drops.count("query", "no_topic")  # we are no node of the main DHT
             return
-        if node.parameters.read_only:
-            node.drops.count("query", "read_only")
+        if self._parameters.read_only:
+            self._drops.count("query", "read_only")
             return
         id = cast(bytes, query.arguments[b"id"])
-        if id == node.id:
-            node.drops.count("query", "own_id")
+        if id == self._id:
+            self._drops.count("query", "own_id")
             return
-        topic = node.topic_nodes.get(query.topic)
+        topic = self._topics.get(query.topic)
         if topic is not None and query.method == PUT:
             self._put(topic, peer, id, query, now)
             return
-        if not node.limits.allow(peer, now):
-            node.drops.count("query", "rate_limited")
+        if not self._guards.limits.allow(peer, now):
+            self._drops.count("query", "rate_limited")
             return
         if topic is None:
-            node.drops.count("query", "unknown_topic")
-            self._fail(peer, query.transaction, query.topic, PROTOCOL, "unknown topic")
+            self._drops.count("query", "unknown_topic")
+            self._replies.fail(peer, query.transaction, query.topic, PROTOCOL, "unknown topic")
             return
         try:
             self._look_up(topic, peer, id, query, now)
         except BadArgument as error:
-            self._fail(peer, query.transaction, topic.target, error.code, error.text)
+            self._replies.fail(peer, query.transaction, topic.target, error.code, error.text)
 
     def bad_query(self, peer: Peer, error: BadQuery, now: float) -> None:
         """Say what is wrong with a query whose form is wrong."""
-        node = self._node
-        if node.parameters.read_only or not node.limits.allow(peer, now):
-            node.drops.count("query", "rate_limited")
+        if self._parameters.read_only or not self._guards.limits.allow(peer, now):
+            self._drops.count("query", "rate_limited")
             return
-        node.drops.count("query", error.reason)
-        self._fail(peer, error.transaction, error.topic, error.code, error.text)
+        self._drops.count("query", error.reason)
+        self._replies.fail(peer, error.transaction, error.topic, error.code, error.text)
 
     def _look_up(self, topic: TopicNode, peer: Peer, id: bytes, query: Query, now: float) -> None:
         """Ping, find_node and get."""
@@ -104,7 +129,7 @@ class Answering:
         arguments, method = query.arguments, query.method
         shown = self._shows_token(arguments, peer, now)
         known = overlay.table.entry(peer) is not None
-        proven = known or shown or self._node.proofs.proven(peer, now)
+        proven = known or shown or self._proofs.proven(peer, now)
         if method == PING:
             values = dict(self._own)
         elif method == FIND:
@@ -118,14 +143,14 @@ class Answering:
             self._meet(overlay, peer, id, proven, shown, now)
         elif shown and method == GET:
             self._note_seq(overlay, peer, arguments)
-        self._answer(peer, query.transaction, topic, values)
+        self._replies.answer(peer, query.transaction, topic.target, values)
 
     def _shows_token(self, arguments: Dict, peer: Peer, now: float) -> bool:
         """Whether the sender brought a token of ours: then the address is its own."""
         token = arguments.get(b"token")
-        if type(token) is not bytes or not self._node.tokens.valid(token, peer, now):
+        if type(token) is not bytes or not self._guards.tokens.valid(token, peer, now):
             return False
-        self._node.proofs.prove(peer, now)
+        self._proofs.prove(peer, now)
         return True
 
     def _note_seq(self, overlay: Overlay, peer: Peer, arguments: Dict) -> None:
@@ -143,8 +168,7 @@ class Answering:
         Once a minute only, or whoever forges its address could have us ask it again and again; but
         who showed a token is at its own address, and may be one that was gone and is back.
         """
-        node = self._node
-        if peer in overlay.asking or peer in node.book.own:
+        if peer in overlay.asking or peer in self._book.own:
             return
         if not shown and overlay.tried.proven(peer, now):
             return
@@ -152,11 +176,11 @@ class Answering:
             if overlay.table.wants(id, peer):
                 overlay.tried.prove(peer, now)
                 overlay.get(peer)
-        elif node.ping_limits.allow(EVERYBODY, now):
+        elif self._guards.ping_limits.allow(EVERYBODY, now):
             overlay.tried.prove(peer, now)
             overlay.ping(peer)
         else:
-            node.drops.count("ping", "rate_limited")
+            self._drops.count("ping", "rate_limited")
 
     # ---- what they are answered
 
@@ -164,7 +188,7 @@ class Answering:
         self, topic: TopicNode, overlay: Overlay, peer: Peer, arguments: Dict, proven: bool
     ) -> Dict:
         target = bytes_of(arguments, b"target", ID_SIZE)
-        parameters = self._node.parameters
+        parameters = self._parameters
         count = parameters.nodes_in_answer if proven else parameters.unproven_nodes
         values = dict(self._own)
         self._add_nodes(values, topic, overlay, arguments, target, count, peer)
@@ -183,9 +207,9 @@ class Answering:
         if bytes_of(arguments, b"target", ID_SIZE) != topic.target:
             raise BadArgument(PROTOCOL, "target is not the topic")
         known_seq = int_of(arguments, b"seq", 0, LARGEST_SEQ) if b"seq" in arguments else -1
-        parameters = self._node.parameters
+        parameters = self._parameters
         values = dict(self._own)
-        values[b"token"] = self._node.tokens.token(peer, now)
+        values[b"token"] = self._guards.tokens.token(peer, now)
         count = parameters.nodes_in_answer if proven else parameters.unproven_nodes
         item = topic.item
         if item is not None:
@@ -203,7 +227,7 @@ class Answering:
 
     def _may_have_value(self, peer: Peer, now: float) -> bool:
         """A value to who did not show its token is dear: others may ask in its name."""
-        return self._node.limits.allow(peer, now, VALUE_COST)
+        return self._guards.limits.allow(peer, now, VALUE_COST)
 
     def _add_nodes(
         self,
@@ -229,32 +253,32 @@ class Answering:
     # ---- put
 
     def _put(self, topic: TopicNode, peer: Peer, id: bytes, query: Query, now: float) -> None:
-        node, arguments = self._node, query.arguments
+        arguments = query.arguments
         try:
             item = item_from_put(arguments)
             token = arguments.get(b"token")
-            if type(token) is not bytes or not node.tokens.valid(token, peer, now):
+            if type(token) is not bytes or not self._guards.tokens.valid(token, peer, now):
                 raise _refusal("bad_token", "bad token")
             if item.public_key != topic.public_key or item.salt != topic.salt:
                 raise _refusal("wrong_item", "not the item of this topic")
-            node.proofs.prove(peer, now)
+            self._proofs.prove(peer, now)
             if item.seq == topic.seq and topic.item is not None and item.value != topic.item.value:
                 self._check_cas(topic, arguments)
             if item.seq <= topic.seq or item == topic.refused:
                 # A neighbour's copies are free: on a fast topic there are many.
-                if topic.entry(peer) is None and not node.limits.allow(peer, now):
-                    node.drops.count("query", "rate_limited")
+                if topic.entry(peer) is None and not self._guards.limits.allow(peer, now):
+                    self._drops.count("query", "rate_limited")
                     return
                 self._old(topic, item, peer, query.transaction)
             else:
                 self._check_cas(topic, arguments)
-                node.checks.put(topic, item, peer, query.transaction)
+                self._checks.put(topic, item, peer, query.transaction)
         except BadArgument as error:
-            if not node.limits.allow(peer, now):
-                node.drops.count("query", "rate_limited")
+            if not self._guards.limits.allow(peer, now):
+                self._drops.count("query", "rate_limited")
                 return
-            node.emit(trace.REJECTED, topic.text, peer=peer, reason=error.reason)
-            self._fail(peer, query.transaction, topic.target, error.code, error.text)
+            self._outbox.emit(trace.REJECTED, topic.text, peer=peer, reason=error.reason)
+            self._replies.fail(peer, query.transaction, topic.target, error.code, error.text)
             return
         if not query.read_only and topic.entry(peer) is None:
             self._meet(topic.overlay(peer), peer, id, True, True, now)
@@ -268,12 +292,11 @@ class Answering:
 
     def _old(self, topic: TopicNode, item: Item, peer: Peer, transaction: bytes) -> None:
         """A copy of what we have, or something older: no signature is looked at."""
-        node = self._node
         if item.seq < topic.seq:
-            node.emit(
+            self._outbox.emit(
                 trace.IGNORED, topic.text, message_id(topic.target, item), peer, reason="old_seq"
             )
-            self._fail(
+            self._replies.fail(
                 peer,
                 transaction,
                 topic.target,
@@ -282,46 +305,15 @@ class Answering:
             )
             return
         if topic.item is not None and item.value == topic.item.value:
-            node.emit(trace.DUPLICATE, topic.text, topic.message_id, peer)
+            self._outbox.emit(trace.DUPLICATE, topic.text, topic.message_id, peer)
             entry = topic.entry(peer)
             if entry is not None and entry.seq < item.seq:
                 entry.seq = item.seq
         else:
-            node.emit(
+            self._outbox.emit(
                 trace.IGNORED, topic.text, message_id(topic.target, item), peer, reason="equal_seq"
             )
-        self.acknowledge(peer, transaction, topic)
-
-    # ---- packets
-
-    def acknowledge(self, peer: Peer, transaction: bytes, topic: TopicNode) -> None:
-        """The value of a put is ours now."""
-        address = compact(peer)
-        # What `answer_packet` would make of it, without a dict in between: there is one a put.
-        packet = b"d1:c20:%b2:ip%d:%b1:rd2:id20:%be1:t%d:%b1:v4:%b1:y1:re" % (
-            topic.target,
-            len(address),
-            address,
-            self._node.id,
-            len(transaction),
-            transaction,
-            VERSION,
-        )
-        self._node.send(peer, packet, ANSWER)
-
-    def fail(self, peer: Peer, transaction: bytes, topic: TopicNode, code: int, text: str) -> None:
-        """Answer with an error."""
-        self._fail(peer, transaction, topic.target, code, text)
-
-    def _answer(self, peer: Peer, transaction: bytes, topic: TopicNode, values: Dict) -> None:
-        packet = answer_packet(transaction, values, topic.target, compact(peer))
-        self._node.send(peer, packet, VALUE if b"v" in values else ANSWER)
-
-    def _fail(
-        self, peer: Peer, transaction: bytes, target: bytes | None, code: int, text: str
-    ) -> None:
-        packet = failure_packet(transaction, code, text, target, compact(peer))
-        self._node.send(peer, packet, ERROR)
+        self._replies.acknowledge(peer, transaction, topic.target)
 
 
 def _refusal(reason: str, text: str) -> BadArgument:

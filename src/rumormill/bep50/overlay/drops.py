@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from rumormill.bep50.overlay.outbox import Outbox
 from rumormill.core import trace
-
-if TYPE_CHECKING:
-    from rumormill.bep50.overlay.node import Node
+from rumormill.core.timers import Timers
 
 REPORT_INTERVAL = 1.0
 """Seconds between two reports: a flood of packets is not to become a flood of events."""
 
 
+class Wakeable(Protocol):
+    """A part of a node that has a time of its own."""
+
+    def wake(self, now: float) -> None:
+        """Do what is due."""
+        ...
+
+    def __hash__(self) -> int: ...
+
+
 class Drops:
     """Counts by what was dropped and why; both are names of ours, so there are few."""
 
-    __slots__ = ("_counts", "_node")
+    __slots__ = ("_counts", "_outbox", "_timers")
 
-    def __init__(self, node: Node) -> None:
-        self._node = node
+    def __init__(self, outbox: Outbox, timers: Timers[Wakeable]) -> None:
+        self._outbox = outbox
+        self._timers = timers
         self._counts: dict[tuple[str, str], int] = {}
 
     def count(self, what: str, reason: str) -> None:
         """One more was dropped."""
         counts = self._counts
         if not counts:
-            self._node.timers.set(self, self._node.now + REPORT_INTERVAL)
+            self._timers.set(self, self._outbox.now + REPORT_INTERVAL)
         key = (what, reason)
         counts[key] = counts.get(key, 0) + 1
 
@@ -34,4 +44,4 @@ class Drops:
         """Report what was counted."""
         counts, self._counts = self._counts, {}
         for (what, reason), count in counts.items():
-            self._node.emit(trace.DROPPED, what=what, reason=reason, count=count)
+            self._outbox.emit(trace.DROPPED, what=what, reason=reason, count=count)

@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from rumormill.bep50.overlay.drops import Drops, Wakeable
+from rumormill.bep50.overlay.outbox import Outbox
 from rumormill.bep50.overlay.overlay import PUT, Overlay, Purpose
+from rumormill.bep50.overlay.parameters import OverlayParameters
 from rumormill.bep50.overlay.routing_table import Entry
+from rumormill.bep50.wire.arguments import error_name
 from rumormill.bep50.wire.krpc import CAS_MISMATCH, PROTOCOL, SEQ_TOO_LOW, Failure
 from rumormill.core.machine import Peer
+from rumormill.core.timers import Timers
 
 if TYPE_CHECKING:
-    from rumormill.bep50.overlay.node import Node
     from rumormill.bep50.overlay.topic_node import TopicNode
 
 SENT, WAITS, FULL = "sent", "waits", "queries_full"
@@ -26,11 +30,20 @@ SENT, WAITS, FULL = "sent", "waits", "queries_full"
 class Forwarding:
     """Puts the newest values of all topics to those who lack them."""
 
-    __slots__ = ("_at_once", "_fresh", "_in_flight", "_node", "_retries", "_timeout")
+    __slots__ = (
+        "_at_once", "_drops", "_fresh", "_in_flight", "_outbox", "_retries", "_timeout", "_timers",
+    )  # fmt: skip
 
-    def __init__(self, node: Node) -> None:
-        parameters = node.parameters
-        self._node = node
+    def __init__(
+        self,
+        parameters: OverlayParameters,
+        outbox: Outbox,
+        timers: Timers[Wakeable],
+        drops: Drops,
+    ) -> None:
+        self._outbox = outbox
+        self._timers = timers
+        self._drops = drops
         self._timeout = parameters.query_timeout
         self._retries = parameters.put_retries
         self._in_flight = parameters.most_in_flight
@@ -63,30 +76,27 @@ class Forwarding:
         for overlay in topic.overlays:
             for entry in overlay.table.entries:
                 condition = cas if entry.seq >= 0 else None
-                outcome = self._pass_on(overlay, entry, purpose, condition)
-                if outcome != FULL:
-                    topic.expect(entry.peer)
-                outcomes[entry.peer] = outcome
+                outcomes[entry.peer] = self._pass_on(overlay, entry, purpose, condition)
         return outcomes
 
     def behind(self, overlay: Overlay, peer: Peer, entry: Entry | None, cause: Purpose) -> None:
         """The peer has just said that it lacks the newest value."""
         topic = overlay.topic
         if entry is None or entry.token is None:
-            topic.refused_by(peer, topic.seq, 0, "no_token" if entry else "no_answer")
+            topic.acknowledgements.refused(peer, topic.seq, 0, "no_token" if entry else "no_answer")
             return
         # One who has refused the value as too old, and says now that it lacks it, gets it no more.
         if entry.put_seq >= topic.seq and (entry.puts or cause.catching):
             return
         if self._put(overlay, entry, Purpose(None, topic.seq, cause.attempt), None) == FULL:
-            topic.refused_by(peer, topic.seq, 0, FULL)
+            topic.acknowledgements.refused(peer, topic.seq, 0, FULL)
 
     def _pass_on(
         self, overlay: Overlay, entry: Entry, purpose: Purpose, cas: int | None = None
     ) -> str:
         item = overlay.topic.item
         assert item is not None
-        fresh = entry.token is not None and self._node.now - entry.token_at < self._fresh
+        fresh = entry.token is not None and self._outbox.now - entry.token_at < self._fresh
         # With a condition it is put in any case: only a put can carry it.
         if fresh and (len(item.value) <= self._at_once or cas is not None):
             return self._put(overlay, entry, purpose, cas)
@@ -97,17 +107,17 @@ class Forwarding:
     def _put(self, overlay: Overlay, entry: Entry, purpose: Purpose, cas: int | None) -> str:
         if entry.puts >= self._in_flight:
             return WAITS
-        node, peer, token = self._node, entry.peer, entry.token
+        peer, token = entry.peer, entry.token
         assert token is not None
-        deadline = node.now + self._timeout
+        deadline = self._outbox.now + self._timeout
         transaction = overlay.transactions.begin(peer, PUT, purpose, deadline)
         if transaction is None:
-            node.drops.count("put", FULL)
+            self._drops.count("put", FULL)
             return FULL
         entry.puts += 1
         entry.put_seq = purpose.seq
-        node.send(peer, overlay.topic.put_template().packet(transaction, token, cas), PUT)
-        node.timers.at_latest(overlay, deadline)
+        self._outbox.send(peer, overlay.topic.put_template().packet(transaction, token, cas), PUT)
+        self._timers.at_latest(overlay, deadline)
         return SENT
 
     # ---- how a put ends
@@ -117,8 +127,8 @@ class Forwarding:
     ) -> None:
         """The peer has the value now, or one with the same number."""
         topic = overlay.topic
-        if topic.awaiting:
-            topic.taken_by(peer, purpose.seq)
+        if topic.acknowledgements:
+            topic.acknowledgements.taken(peer, purpose.seq)
         if entry is not None:
             if entry.puts:
                 entry.puts -= 1
@@ -126,8 +136,8 @@ class Forwarding:
                 entry.seq = purpose.seq
             if entry.put_seq < topic.seq and entry.seq < topic.seq:  # there was no room for it
                 self._pass_on(overlay, entry, Purpose(None, topic.seq))
-        elif topic.awaiting:
-            topic.refused_by(peer, topic.seq, 0, "no_answer")
+        elif topic.acknowledgements:
+            topic.acknowledgements.refused(peer, topic.seq, 0, "no_answer")
 
     def refused(
         self,
@@ -153,14 +163,14 @@ class Forwarding:
             overlay.get(peer, purpose._replace(attempt=1, conditional=code == CAS_MISMATCH))
             return
         else:
-            self._node.drops.count("put", f"error_{code}")
-        overlay.topic.refused_by(peer, purpose.seq, code, failure.text)
+            self._drops.count("put", error_name(code))
+        overlay.topic.acknowledgements.refused(peer, purpose.seq, code, failure.text)
 
     def unanswered(self, overlay: Overlay, peer: Peer, purpose: Purpose) -> None:
         """A put had no answer: once more, if the peer still lacks the value."""
         entry, topic = overlay.table.entry(peer), overlay.topic
         if entry is None:
-            topic.refused_by(peer, topic.seq, 0, "no_answer")
+            topic.acknowledgements.refused(peer, topic.seq, 0, "no_answer")
             return  # it was one time too many
         if entry.puts:
             entry.puts -= 1
@@ -171,6 +181,6 @@ class Forwarding:
                 again = purpose._replace(attempt=purpose.attempt + 1)
                 self._put(overlay, entry, again, None)
             else:
-                topic.refused_by(peer, topic.seq, 0, "no_answer")
+                topic.acknowledgements.refused(peer, topic.seq, 0, "no_answer")
         elif entry.put_seq < topic.seq:
             self._pass_on(overlay, entry, Purpose(None, topic.seq))

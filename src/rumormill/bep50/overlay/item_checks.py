@@ -7,17 +7,17 @@ that we have the value can rely on it. Everything is bounded, in all and for eac
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import OrderedDict
 
 from rumormill.bep50.guards.rate_limits import network_of
+from rumormill.bep50.overlay.duties import Common
+from rumormill.bep50.overlay.forwarding import Forwarding
+from rumormill.bep50.overlay.replies import Replies
 from rumormill.bep50.overlay.topic_node import TopicNode, message_id
 from rumormill.bep50.wire.items import Item
 from rumormill.bep50.wire.krpc import BAD_SIGNATURE, SERVER
 from rumormill.core import trace
 from rumormill.core.machine import Check, Checked, Peer, Verdict
-
-if TYPE_CHECKING:
-    from rumormill.bep50.overlay.node import Node
 
 MOST_FORGERS = 4096
 """Senders of forged items that are kept in mind."""
@@ -49,15 +49,22 @@ class ItemCheck:
 class ItemChecks:
     """All items under check."""
 
-    __slots__ = ("_by_item", "_by_sender", "_by_token", "_forgers", "_next_token", "_node")
+    __slots__ = (
+        "_by_item", "_by_sender", "_by_token", "_drops", "_forgers", "_forwarding", "_next_token",
+        "_outbox", "_parameters", "_replies",
+    )  # fmt: skip
 
-    def __init__(self, node: Node) -> None:
-        self._node = node
+    def __init__(self, common: Common, replies: Replies, forwarding: Forwarding) -> None:
+        self._parameters = common.parameters
+        self._outbox = common.outbox
+        self._drops = common.drops
+        self._replies = replies
+        self._forwarding = forwarding
         self._next_token = 0
         self._by_token: dict[int, ItemCheck] = {}
         self._by_item: dict[Item, ItemCheck] = {}
         self._by_sender: dict[Peer | bytes, int] = {}
-        self._forgers: dict[Peer | bytes, tuple[int, float]] = {}
+        self._forgers: OrderedDict[Peer | bytes, tuple[int, float]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._by_token)
@@ -86,7 +93,7 @@ class ItemChecks:
         """The answer to a ``get`` brought a newer item."""
         check = self._begin(topic, item, peer)
         if check is not None and check.source == peer:
-            self._node.emit(trace.ASKED, topic.text, message_id(topic.target, item), peer)
+            self._outbox.emit(trace.ASKED, topic.text, message_id(topic.target, item), peer)
 
     def offered(self, topic: TopicNode, item: Item, restored: bool = False) -> None:
         """A newer item was found outside the overlay, or in the state of an earlier run."""
@@ -95,11 +102,11 @@ class ItemChecks:
             check.restored = restored
 
     def _begin(self, topic: TopicNode, item: Item, peer: Peer | None) -> ItemCheck | None:
-        parameters = self._node.parameters
+        parameters = self._parameters
         check = self._by_item.get(item)
         if check is not None:
             if len(check.waiting) >= parameters.most_copies:
-                self._node.drops.count("put", "copies_full")
+                self._drops.count("put", "copies_full")
                 return None
         else:
             culprit = None if peer is None else self._culprit(topic, peer)
@@ -109,49 +116,49 @@ class ItemChecks:
             check.culprit = culprit
             self._next_token += 1
             self._by_token[check.token] = self._by_item[item] = check
-            self._node.effects.append(Check(check.token, item, peer))
+            self._outbox.effects.append(Check(check.token, item, peer))
         if peer is not None:
             check.holders[peer] = None
         return check
 
     def _may_check(self, culprit: Peer | bytes) -> bool:
         """Whether there is room for one more item, and for one of this sender."""
-        node = self._node
-        most = node.parameters.most_checks
+        most = self._parameters.most_checks
         count = self._by_sender.get(culprit, 0)
         if len(self._by_token) >= most or count >= max(1, most // 2):
-            node.drops.count("put", "checks_full")
+            self._drops.count("put", "checks_full")
             return False
         if self._forgers and self._is_forger(culprit):
-            node.drops.count("put", "forger")
+            self._drops.count("put", "forger")
             return False
         self._by_sender[culprit] = count + 1
         return True
 
     # ---- the verdict
 
-    def checked(self, answer: Checked, now: float) -> None:
-        """The verdict on an item came."""
+    def checked(self, answer: Checked, now: float) -> TopicNode | None:
+        """The verdict on an item came; returns its topic, None if that was left."""
         check = self._by_token.pop(answer.token, None)
         if check is None:
-            return  # its topic was left
+            return None
         self._forget(check)
         verdict = answer.verdict
         if verdict == Verdict.ACCEPT:
             self._accept(check, now)
         elif verdict == Verdict.OVERLOADED:
-            self._node.drops.count("put", answer.detail or "overloaded")
+            self._drops.count("put", answer.detail or "overloaded")
         elif verdict == Verdict.IGNORE:
             self._unwanted(check, trace.IGNORED, answer.detail or "validator")
             self._acknowledge(check)
         elif verdict == Verdict.REJECT:
             self._unwanted(check, trace.REJECTED, answer.detail or "validator")
             for peer, transaction in check.waiting:
-                self._node.answering.fail(peer, transaction, check.topic, SERVER, "not wanted")
+                self._replies.fail(peer, transaction, check.topic.target, SERVER, "not wanted")
         else:
             self._forged(check, answer.detail or "bad_signature", now)
         if not self._by_token:
             check.topic.tell_joined()
+        return check.topic
 
     def _forget(self, check: ItemCheck) -> None:
         del self._by_item[check.item]
@@ -167,7 +174,7 @@ class ItemChecks:
         topic, item, source = check.topic, check.item, check.source
         if item.seq <= topic.seq:  # another was faster
             if item != topic.item:
-                self._node.emit(
+                self._outbox.emit(
                     trace.IGNORED, topic.text, message_id(topic.target, item), source,
                     reason="overtaken",
                 )  # fmt: skip
@@ -181,19 +188,19 @@ class ItemChecks:
         if len(check.holders) > 1:
             for peer in check.holders:
                 if peer != source:
-                    self._node.emit(trace.DUPLICATE, topic.text, topic.message_id, peer)
-        self._node.forwarding.spread(topic, check.holders)
+                    self._outbox.emit(trace.DUPLICATE, topic.text, topic.message_id, peer)
+        self._forwarding.spread(topic, check.holders)
 
     def _acknowledge(self, check: ItemCheck) -> None:
         for peer, transaction in check.waiting:
-            self._node.answering.acknowledge(peer, transaction, check.topic)
+            self._replies.acknowledge(peer, transaction, check.topic.target)
 
     def _unwanted(self, check: ItemCheck, event: str, reason: str) -> None:
         """Genuine, but a validator of the user does not want it: nor its copies, then."""
         topic, item = check.topic, check.item
         if topic.refused is None or topic.refused.seq < item.seq:
             topic.refused = item
-        self._node.emit(
+        self._outbox.emit(
             event, topic.text, message_id(topic.target, item), check.source, reason=reason
         )
 
@@ -201,12 +208,12 @@ class ItemChecks:
         topic = check.topic
         for peer in check.holders:
             self._note_forger(topic, peer, now)
-            self._node.emit(
+            self._outbox.emit(
                 trace.REJECTED, topic.text, message_id(topic.target, check.item), peer,
                 reason=reason,
             )  # fmt: skip
         for peer, transaction in check.waiting:
-            self._node.answering.fail(peer, transaction, topic, BAD_SIGNATURE, "bad signature")
+            self._replies.fail(peer, transaction, topic.target, BAD_SIGNATURE, "bad signature")
 
     def leave(self, topic: TopicNode) -> None:
         """The topic is left: nobody waits for its verdicts any more."""
@@ -218,9 +225,9 @@ class ItemChecks:
 
     def _is_forger(self, culprit: Peer | bytes) -> bool:
         count, since = self._forgers.get(culprit, (0, 0.0))
-        if self._node.now - since > FORGERY_MEMORY:
+        if self._outbox.now - since > FORGERY_MEMORY:
             return False
-        return count >= self._node.parameters.most_forgeries
+        return count >= self._parameters.most_forgeries
 
     def _note_forger(self, topic: TopicNode, peer: Peer, now: float) -> None:
         culprit = self._culprit(topic, peer)
@@ -229,7 +236,7 @@ class ItemChecks:
         if now - since > FORGERY_MEMORY:
             count, since = 0, now
         elif len(forgers) >= MOST_FORGERS:
-            del forgers[next(iter(forgers))]
+            forgers.popitem(last=False)
         forgers[culprit] = (count + 1, since)
 
     def _culprit(self, topic: TopicNode, peer: Peer) -> Peer | bytes:

@@ -10,8 +10,9 @@ everybody's.)
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from rumormill.bep50.overlay.duties import Common, Search
 from rumormill.bep50.overlay.lookup import MOST_PER_HOST, Lookup
 from rumormill.bep50.overlay.overlay import FIND, Overlay, Purpose
 from rumormill.bep50.overlay.transactions import Pending
@@ -19,9 +20,6 @@ from rumormill.bep50.wire.addresses import NodeInfo, read_nodes
 from rumormill.bep50.wire.bencode import Dict
 from rumormill.bep50.wire.node_ids import is_exempt, random_id_with_prefix
 from rumormill.core.machine import Peer
-
-if TYPE_CHECKING:
-    from rumormill.bep50.overlay.node import Node
 
 MOST_NODES = 16
 """Nodes that are taken from one answer; eight is the custom."""
@@ -42,29 +40,40 @@ REFRESH_QUERIES = 3
 class Joining:
     """Finds the members of all topics."""
 
-    __slots__ = ("_node",)
+    __slots__ = ("_book", "_drops", "_id", "_outbox", "_parameters", "_random", "_timers")
 
-    def __init__(self, node: Node) -> None:
-        self._node = node
+    def __init__(self, common: Common) -> None:
+        self._id = common.id
+        self._parameters = common.parameters
+        self._random = common.random
+        self._outbox = common.outbox
+        self._timers = common.timers
+        self._drops = common.drops
+        self._book = common.book
 
     # ---- where to begin
 
     def contacts(self, overlay: Overlay, peers: Iterable[Peer], now: float) -> None:
         """Ask addresses that may be members."""
-        most = self._node.parameters.most_contacts
+        most = self._parameters.most_contacts
         for peer in peers:
-            if peer in self._node.book.own:
+            if peer in self._book.own:
                 continue
             if peer not in overlay.contacts and len(overlay.contacts) >= most:
-                self._node.drops.count("contact", "too_many")
+                self._drops.count("contact", "too_many")
                 continue
             overlay.contacts[peer] = None
             if peer not in overlay.owed:
                 overlay.owed[peer] = None
-                self._node.book.expect(peer, overlay)
-        if overlay.contacts and not overlay.searched:
-            overlay.searching = True
+                self._book.expect(peer, overlay)
+        if overlay.contacts:
+            self.begin(overlay)
         self._ask(overlay, list(overlay.owed))
+
+    def begin(self, overlay: Overlay) -> None:
+        """There is somebody to ask: the first search is under way, unless it is over."""
+        if overlay.search is not Search.DONE:
+            overlay.search = Search.UNDER_WAY
 
     def _ask(self, overlay: Overlay, peers: list[Peer]) -> None:
         room = MOST_AT_ONCE - len(overlay.asking)
@@ -76,14 +85,15 @@ class Joining:
 
     def alone(self, overlay: Overlay, now: float) -> None:
         """Nobody is left: try the contacts again after a while, and those who were here once."""
-        overlay.searched = False
+        if overlay.search is Search.DONE:
+            overlay.search = Search.NOT_BEGUN
         overlay.topic.lost_everybody()
         if overlay.retry_at is None and (overlay.contacts or overlay.former):
-            overlay.searching = True
+            overlay.search = Search.UNDER_WAY
             overlay.retry_at = now + overlay.retry_delay
-            most = self._node.parameters.join_retry_most
+            most = self._parameters.join_retry_most
             overlay.retry_delay = min(2 * overlay.retry_delay, most)
-            self._node.timers.at_latest(overlay, overlay.retry_at)
+            self._timers.at_latest(overlay, overlay.retry_at)
 
     def due(self, overlay: Overlay, now: float) -> None:
         """Try again if it is time, and look through buckets that had no new node for long."""
@@ -95,16 +105,16 @@ class Joining:
                 overlay.retry_at = None
                 peers = [*overlay.contacts, *overlay.former]
                 if len(peers) > MOST_AT_ONCE:
-                    peers = self._node.random.sample(peers, MOST_AT_ONCE)
+                    peers = self._random.sample(peers, MOST_AT_ONCE)
                 self._ask(overlay, peers)
             return
-        overlay.retry_at, overlay.retry_delay = None, self._node.parameters.join_retry
+        overlay.retry_at, overlay.retry_delay = None, self._parameters.join_retry
         if overlay.owed:
             self._ask(overlay, list(overlay.owed))
         stale = overlay.table.buckets_to_refresh(now)
-        if stale and overlay.searched:
+        if stale and overlay.search is Search.DONE:
             overlay.to_refresh = stale
-            self._search(overlay, self._node.id, SEARCH_QUERIES)
+            self._search(overlay, self._id, SEARCH_QUERIES)
 
     def probe(self, overlay: Overlay) -> None:
         """Ask one of those from before whether it is back.
@@ -113,7 +123,7 @@ class Joining:
         """
         known = [*overlay.contacts, *overlay.former]
         if known:
-            peer = self._node.random.choice(known)
+            peer = self._random.choice(known)
             if peer not in overlay.asking and overlay.table.entry(peer) is None:
                 overlay.get(peer, Purpose(probe=True))
 
@@ -137,11 +147,11 @@ class Joining:
             return
         if purpose.probe:
             overlay.former.pop(peer, None)
-            self._search(overlay, self._node.id, PROBE_QUERIES, self._info(peer, values))
-        elif not overlay.searched:
+            self._search(overlay, self._id, PROBE_QUERIES, self._info(peer, values))
+        elif overlay.search is not Search.DONE:
             self._heard_of(overlay, self._nodes(overlay, values))
             if not overlay.lookups:
-                self._search(overlay, self._node.id, SEARCH_QUERIES)
+                self._search(overlay, self._id, SEARCH_QUERIES)
             else:
                 for lookup in list(overlay.lookups):
                     lookup.add(peer, self._info(peer, values).id)
@@ -151,7 +161,7 @@ class Joining:
         self, overlay: Overlay, target: bytes, most_queries: int, also: NodeInfo | None = None
     ) -> None:
         """Search for a target, from the entries next to it and ``also`` from another node."""
-        parameters = self._node.parameters
+        parameters = self._parameters
         lookup = Lookup(
             target,
             closest=parameters.nodes_in_answer,
@@ -179,7 +189,7 @@ class Joining:
                 if not sent:
                     lookup.failed(peer)
                     asked = True
-        if lookup.finished and overlay.lookups.pop(lookup, None) == self._node.id:
+        if lookup.finished and overlay.lookups.pop(lookup, None) == self._id:
             self._searched(overlay)
 
     def _find(self, overlay: Overlay, peer: Peer, lookup: Lookup, token: bytes | None) -> bool:
@@ -196,7 +206,7 @@ class Joining:
         lookup.answered(peer, self._info(peer, values).id)
         nodes = self._nodes(overlay, values)
         for node in nodes:
-            if node.id != self._node.id and node.peer not in self._node.book.own:
+            if node.id != self._id and node.peer not in self._book.own:
                 lookup.add(node.peer, node.id)
         self._heard_of(overlay, nodes)
         self._advance(overlay, lookup)
@@ -214,8 +224,8 @@ class Joining:
 
     def _searched(self, overlay: Overlay) -> None:
         """Our own place is found; on to the buckets, one after the other."""
-        first = not overlay.searched
-        overlay.searched, overlay.searching = True, False
+        first = overlay.search is not Search.DONE
+        overlay.search = Search.DONE
         if first:
             overlay.to_refresh = list(range(overlay.table.sizes()["buckets"] - 1))
         self._refresh(overlay)
@@ -223,7 +233,7 @@ class Joining:
     def _refresh(self, overlay: Overlay) -> None:
         while overlay.to_refresh and not overlay.lookups:
             bits = overlay.to_refresh.pop()
-            target = random_id_with_prefix(self._node.id, bits, self._node.random)
+            target = random_id_with_prefix(self._id, bits, self._random)
             self._search(overlay, target, REFRESH_QUERIES)
 
     # ---- nodes that others tell of
@@ -240,19 +250,19 @@ class Joining:
 
     def _heard_of(self, overlay: Overlay, nodes: list[NodeInfo]) -> None:
         """Ask the nodes that would get a place in the table."""
-        now = self._node.now
+        now = self._outbox.now
         hosts: dict[str, int] = {}
         for id, peer in nodes:
             if (
                 peer not in overlay.asking
-                and peer not in self._node.book.own
+                and peer not in self._book.own
                 and overlay.table.wants(id, peer)
                 and not overlay.tried.proven(peer, now)
             ):
                 host = peer[: peer.rindex(":")].strip("[]")
                 hosts[host] = hosts.get(host, 0) + 1
                 if hosts[host] > MOST_PER_HOST and not is_exempt(host):
-                    self._node.drops.count("node", "too_many_of_one_host")
+                    self._drops.count("node", "too_many_of_one_host")
                     continue
                 overlay.tried.prove(peer, now)
                 overlay.get(peer)

@@ -7,8 +7,10 @@ push that was lost is made good, though nobody noticed the loss.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from rumormill.bep50.overlay.duties import Common
+from rumormill.bep50.overlay.forwarding import Forwarding
+from rumormill.bep50.overlay.item_checks import ItemChecks
+from rumormill.bep50.overlay.joining import Joining
 from rumormill.bep50.overlay.overlay import Overlay, Purpose
 from rumormill.bep50.overlay.routing_table import Entry
 from rumormill.bep50.overlay.transactions import Pending
@@ -17,9 +19,6 @@ from rumormill.bep50.wire.items import LARGEST_SEQ, item_from_get
 from rumormill.bep50.wire.krpc import CAS_MISMATCH, SEQ_TOO_LOW, BadArgument
 from rumormill.core import trace
 from rumormill.core.machine import Peer
-
-if TYPE_CHECKING:
-    from rumormill.bep50.overlay.node import Node
 
 LONGEST_TOKEN = 64
 """Bytes of a token that we keep; others give 4 to 20."""
@@ -37,11 +36,23 @@ CATCHING_ATTEMPTS = 2
 class Keepalive:
     """Asks the entries of all topics, and takes what they tell."""
 
-    __slots__ = ("_interval", "_node")
+    __slots__ = (
+        "_checks", "_drops", "_forwarding", "_home_capacity", "_interval", "_joining", "_outbox",
+        "_random", "_timers",
+    )  # fmt: skip
 
-    def __init__(self, node: Node) -> None:
-        parameters = node.parameters
-        self._node = node
+    def __init__(
+        self, common: Common, forwarding: Forwarding, joining: Joining, checks: ItemChecks
+    ) -> None:
+        parameters = common.parameters
+        self._outbox = common.outbox
+        self._timers = common.timers
+        self._drops = common.drops
+        self._random = common.random
+        self._forwarding = forwarding
+        self._joining = joining
+        self._checks = checks
+        self._home_capacity = parameters.home_capacity
         self._interval = (
             min(parameters.poll_interval, parameters.keepalive_interval)
             if parameters.read_only
@@ -66,17 +77,17 @@ class Keepalive:
         count = len(overlay.table.entries)
         if count:
             # In a large network it is enough if a few look out for those who were here before.
-            if count <= self._node.parameters.home_capacity or self._node.random.random() < RARELY:
-                self._node.joining.probe(overlay)
+            if count <= self._home_capacity or self._random.random() < RARELY:
+                self._joining.probe(overlay)
             self._put_off(overlay, now)
         else:
             overlay.keepalive_at = None
 
     def _put_off(self, overlay: Overlay, now: float) -> None:
         # Not all nodes at the same time, though they may have begun together.
-        wait = self._interval / ROUNDS * (0.5 + self._node.random.random())
+        wait = self._interval / ROUNDS * (0.5 + self._random.random())
         overlay.keepalive_at = now + wait
-        self._node.timers.at_latest(overlay, overlay.keepalive_at)
+        self._timers.at_latest(overlay, overlay.keepalive_at)
 
     def unanswered(self, overlay: Overlay, pending: Pending[Purpose]) -> bool:
         """A get had no answer; whether the peer is asked once more, for packets get lost."""
@@ -85,7 +96,7 @@ class Keepalive:
         if purpose.lookup is None and purpose.attempt == 0 and (entry or peer in overlay.owed):
             return overlay.get(peer, purpose._replace(attempt=1))
         if entry is not None and entry.puts == 0 and peer not in overlay.asking:
-            overlay.topic.refused_by(peer, overlay.topic.seq, 0, "no_answer")
+            overlay.topic.acknowledgements.refused(peer, overlay.topic.seq, 0, "no_answer")
         return False
 
     # ---- what they tell
@@ -111,14 +122,18 @@ class Keepalive:
         topic = overlay.topic
         if seq > topic.seq:
             self._catch_up(overlay, peer, purpose, values, token, now)
-            topic.refused_by(peer, topic.seq, SEQ_TOO_LOW, f"the newest value has seq {seq}")
+            topic.acknowledgements.refused(
+                peer, topic.seq, SEQ_TOO_LOW, f"the newest value has seq {seq}"
+            )
         else:
             if purpose.conditional and seq == topic.seq and not self._same(overlay, values):
-                topic.refused_by(peer, seq, CAS_MISMATCH, f"another value has seq {seq}")
-            topic.taken_by(peer, seq)
+                topic.acknowledgements.refused(
+                    peer, seq, CAS_MISMATCH, f"another value has seq {seq}"
+                )
+            topic.acknowledgements.taken(peer, seq)
             if seq < topic.seq:
-                self._node.forwarding.behind(overlay, peer, entry, purpose)
-        self._node.joining.introduced(overlay, peer, purpose, values, token, now)
+                self._forwarding.behind(overlay, peer, entry, purpose)
+        self._joining.introduced(overlay, peer, purpose, values, token, now)
 
     def _same(self, overlay: Overlay, values: Dict) -> bool:
         """Whether the answer has the value that we have."""
@@ -138,17 +153,17 @@ class Keepalive:
 
         It gives the value only to an address that is the sender's own, which its token shows.
         """
-        topic, node = overlay.topic, self._node
+        topic = overlay.topic
         try:
             item = item_from_get(values, topic.salt)
         except BadArgument as error:
-            node.drops.count("answer", error.reason)
+            self._drops.count("answer", error.reason)
             return
         if item is None:
             if purpose.attempt < CATCHING_ATTEMPTS:
                 again = Purpose(attempt=purpose.attempt + 1, catching=True)
                 overlay.get(peer, again, token)
         elif item.public_key != topic.public_key:
-            node.emit(trace.REJECTED, topic.text, peer=peer, reason="wrong_key")
+            self._outbox.emit(trace.REJECTED, topic.text, peer=peer, reason="wrong_key")
         else:
-            node.checks.fetched(topic, item, peer, now)
+            self._checks.fetched(topic, item, peer, now)

@@ -6,10 +6,11 @@ what they share.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from rumormill.bep50.effects import ContactEnded
 from rumormill.bep50.guards.proofs import ProvenAddresses
+from rumormill.bep50.overlay.duties import Common, Duties, Search
 from rumormill.bep50.overlay.lookup import Lookup
 from rumormill.bep50.overlay.routing_table import Entry, RoutingTable
 from rumormill.bep50.overlay.transactions import Pending, Transactions
@@ -21,7 +22,6 @@ from rumormill.core import trace
 from rumormill.core.machine import Peer
 
 if TYPE_CHECKING:
-    from rumormill.bep50.overlay.node import Node
     from rumormill.bep50.overlay.topic_node import TopicNode
 
 PING, GET, FIND, PUT = "ping", "get", "find_node", "put"
@@ -58,19 +58,21 @@ class Overlay:
     """The other nodes of a topic, as far as we deal with them."""
 
     __slots__ = (
-        "asking", "catching", "contacts", "former", "ipv6", "keepalive_at", "lookups", "near",
-        "node", "owed", "retry_at", "retry_delay", "searched", "searching", "table", "to_refresh",
-        "topic", "transactions", "tried",
+        "_common", "_duties", "_outbox", "asking", "catching", "contacts", "former", "ipv6",
+        "keepalive_at", "lookups", "near", "owed", "retry_at", "retry_delay", "search", "table",
+        "to_refresh", "topic", "transactions", "tried",
     )  # fmt: skip
 
-    def __init__(self, node: Node, topic: TopicNode, ipv6: bool) -> None:
-        parameters = node.parameters
-        self.node = node
+    def __init__(self, common: Common, duties: Duties, topic: TopicNode, ipv6: bool) -> None:
+        parameters = common.parameters
+        self._common = common
+        self._duties = duties
+        self._outbox = common.outbox
         self.topic = topic
         self.ipv6 = ipv6
-        self.table = RoutingTable(node.id, parameters, node.random, node.now)
+        self.table = RoutingTable(common.id, parameters, common.random, common.outbox.now)
         self.transactions: Transactions[Purpose] = Transactions(
-            node.entropy, parameters.most_queries
+            common.entropy, parameters.most_queries
         )
         self.asking: dict[Peer, int] = {}
         """Whom we asked for its value, and how often, without an answer yet."""
@@ -78,7 +80,7 @@ class Overlay:
         """How many of these are known to have a newer one."""
         self.contacts: dict[Peer, None] = {}
         """Where to begin, and to begin again."""
-        self.former: dict[Peer, None] = {}
+        self.former: OrderedDict[Peer, None] = OrderedDict()
         """Entries that stopped to answer, the latest last: when all are gone, they may be back."""
         self.tried = ProvenAddresses(TRIED_LIFETIME, MOST_TRIED)
         """Nodes that we asked because others told of them: not again at once."""
@@ -88,10 +90,7 @@ class Overlay:
         """Searches under way, with what they search for."""
         self.to_refresh: list[int] = []
         """Buckets that wait to be looked through."""
-        self.searching = False
-        """Whether the first search is under way."""
-        self.searched = False
-        """Whether one came to its end."""
+        self.search = Search.NOT_BEGUN
         self.retry_at: float | None = None
         self.retry_delay = parameters.join_retry
         self.keepalive_at: float | None = None
@@ -104,22 +103,22 @@ class Overlay:
         self, peer: Peer, method: str, arguments: Dict, purpose: Purpose, token: bytes | None = None
     ) -> bool:
         """Send a query; False if too many are on their way."""
-        node = self.node
-        deadline = node.now + node.parameters.query_timeout
+        common, outbox = self._common, self._outbox
+        deadline = outbox.now + common.parameters.query_timeout
         transaction = self.transactions.begin(peer, method, purpose, deadline)
         if transaction is None:
-            node.drops.count("query", "queries_full")
+            common.drops.count("query", "queries_full")
             return False
-        arguments[b"id"] = node.id
+        arguments[b"id"] = common.id
         if token is None and (entry := self.table.entry(peer)) is not None:
             token = entry.token
         if token is not None:  # shows the peer that our address is ours; others pass it over
             arguments[b"token"] = token
         packet = query_packet(
-            transaction, method, arguments, self.topic.target, node.parameters.read_only
+            transaction, method, arguments, self.topic.target, common.parameters.read_only
         )
-        node.send(peer, packet, method)
-        node.timers.at_latest(self, deadline)
+        outbox.send(peer, packet, method)
+        common.timers.at_latest(self, deadline)
         return True
 
     def get(self, peer: Peer, purpose: Purpose = PLAIN, token: bytes | None = None) -> bool:
@@ -143,44 +142,42 @@ class Overlay:
 
     def answered(self, peer: Peer, answer: Answer, now: float) -> None:
         """An answer came; only if we asked this very peer it is one."""
-        node = self.node
+        common, duties = self._common, self._duties
         pending = self.transactions.finish(peer, answer.transaction)
         if pending is None:
-            node.drops.count("answer", "unasked")
+            common.drops.count("answer", "unasked")
             return
-        node.proofs.prove(peer, now)
+        common.proofs.prove(peer, now)
         version = self.table.version
         entry = self._heard(cast(bytes, answer.values[b"id"]), peer, now)
         if pending.kind == PUT:
-            node.forwarding.acknowledged(self, peer, entry, pending.context)
+            duties.forwarding.acknowledged(self, peer, entry, pending.context)
             if version == self.table.version:
                 return
         else:
             if self.owed:
                 self.contact_ended(peer, "")
-            if answer.ip is not None:
-                node.book.count_sight(answer.ip)
             if pending.kind == GET:
                 self._no_longer_asking(pending)
-                node.keepalive.told(self, peer, entry, pending.context, answer.values, now)
+                duties.keepalive.told(self, peer, entry, pending.context, answer.values, now)
             elif pending.kind == FIND:
-                node.joining.found(self, peer, pending.context, answer.values, now)
+                duties.joining.found(self, peer, pending.context, answer.values, now)
         self.table_changed(now)
         self.topic.tell_joined()
 
     def failed(self, peer: Peer, failure: Failure, now: float) -> None:
         """An error came in place of an answer: the peer lives, at least."""
-        node = self.node
+        common = self._common
         pending = self.transactions.finish(peer, failure.transaction)
         if pending is None:
-            node.drops.count("answer", "unasked")
+            common.drops.count("answer", "unasked")
             return
-        node.proofs.prove(peer, now)
+        common.proofs.prove(peer, now)
         if pending.kind == PUT:
             entry = self.table.entry(peer)
             if entry is not None:
                 entry.answered_at, entry.failures = now, 0
-            node.forwarding.refused(self, peer, entry, pending.context, failure)
+            self._duties.forwarding.refused(self, peer, entry, pending.context, failure)
         elif failure.code == PROTOCOL:
             self.not_a_member(pending, "unknown_topic", now)
         else:
@@ -196,28 +193,28 @@ class Overlay:
         self.contacts.pop(peer, None)
         if self.owed:
             self.contact_ended(peer, problem)
-        self.node.joining.silent(self, pending, now)
+        self._duties.joining.silent(self, pending, now)
         self.table_changed(now, problem)
 
     def _unanswered(self, pending: Pending[Purpose], now: float) -> None:
         """No answer, or a useless one."""
-        node = self.node
+        duties = self._duties
         peer = pending.peer
         entry = self.table.entry(peer)
-        asked_at = pending.deadline - node.parameters.query_timeout
+        asked_at = pending.deadline - self._common.parameters.query_timeout
         # What was asked before its latest answer says nothing about how it is now.
         if entry is None or entry.answered_at <= asked_at:
             self.table.failed(peer, now)
         if pending.kind == PUT:
-            node.forwarding.unanswered(self, peer, pending.context)
+            duties.forwarding.unanswered(self, peer, pending.context)
             return
         if pending.kind == GET:
             self._no_longer_asking(pending)
-            if node.keepalive.unanswered(self, pending):
+            if duties.keepalive.unanswered(self, pending):
                 return
         if self.owed:
             self.contact_ended(peer, "no_answer")
-        node.joining.silent(self, pending, now)
+        duties.joining.silent(self, pending, now)
 
     def _no_longer_asking(self, pending: Pending[Purpose]) -> None:
         left = self.asking.get(pending.peer, 1) - 1
@@ -232,15 +229,15 @@ class Overlay:
         """Tell what became of a contact, if that was not told yet."""
         if peer in self.owed:
             del self.owed[peer]
-            self.node.book.settle(peer, self)
-            self.node.effects.append(ContactEnded(peer, self.topic.target, problem))
+            self._common.book.settle(peer, self)
+            self._outbox.contact_ended(peer, self.topic.target, problem)
 
     # ---- the table
 
     def _heard(self, id: bytes, peer: Peer, now: float) -> Entry | None:
-        node = self.node
-        if node.parameters.enforce_bep42 and not is_valid_id(id, parse_peer(peer)[0]):
-            node.drops.count("node", "id_against_bep42")
+        common = self._common
+        if common.parameters.enforce_bep42 and not is_valid_id(id, parse_peer(peer)[0]):
+            common.drops.count("node", "id_against_bep42")
             return None
         return self.table.heard(id, peer, now)
 
@@ -251,7 +248,7 @@ class Overlay:
             if joined:
                 self._came(entry, now)
             else:
-                failures = self.node.parameters.most_failures
+                failures = self._common.parameters.most_failures
                 gone = reason != "no_answer" or entry.failures >= failures
                 self._left(entry, reason if gone else "replaced")
         for candidate in table.candidates_to_verify():
@@ -259,35 +256,35 @@ class Overlay:
                 self.get(candidate.peer)
 
     def _came(self, entry: Entry, now: float) -> None:
-        node, topic, peer = self.node, self.topic.text, entry.peer
-        if node.book.count(peer, 1) == 1:
-            node.emit(trace.PEER_JOINED, peer=peer, protocol="bep50", outbound=True)
-        node.emit(trace.PEER_SUBSCRIBED, topic, peer=peer)
-        node.emit(trace.GRAFTED, topic, peer=peer, by="us")
+        outbox, topic, peer = self._outbox, self.topic.text, entry.peer
+        if self._common.book.count(peer, 1) == 1:
+            outbox.emit(trace.PEER_JOINED, peer=peer, protocol="bep50", outbound=True)
+        outbox.emit(trace.PEER_SUBSCRIBED, topic, peer=peer)
+        outbox.emit(trace.GRAFTED, topic, peer=peer, by="us")
         if entry.token is None and peer not in self.asking:
             self.get(peer)
-        node.keepalive.expect(self, now)
+        self._duties.keepalive.expect(self, now)
 
     def _left(self, entry: Entry, reason: str) -> None:
-        node, topic, peer = self.node, self.topic.text, entry.peer
-        node.emit(trace.PRUNED, topic, peer=peer, by="us", reason=reason)
-        node.emit(trace.PEER_UNSUBSCRIBED, topic, peer=peer)
+        outbox, topic, peer = self._outbox, self.topic.text, entry.peer
+        outbox.emit(trace.PRUNED, topic, peer=peer, by="us", reason=reason)
+        outbox.emit(trace.PEER_UNSUBSCRIBED, topic, peer=peer)
         former = self.former
         if reason == "no_answer":
             former.pop(peer, None)
             if len(former) >= MOST_FORMER:
-                del former[next(iter(former))]
+                former.popitem(last=False)
             former[peer] = None
         if entry.puts == 0:
-            self.topic.refused_by(peer, self.topic.seq, 0, "no_answer")
-        if node.book.count(peer, -1) == 0:
-            node.emit(trace.PEER_LEFT, peer=peer, reason=reason)
+            self.topic.acknowledgements.refused(peer, self.topic.seq, 0, "no_answer")
+        if self._common.book.count(peer, -1) == 0:
+            outbox.emit(trace.PEER_LEFT, peer=peer, reason=reason)
 
     def nodes_near_topic(self) -> bytes:
         """The nodes nearest to the topic, packed: every answer to ``get`` has them."""
         version, packed = self.near
         if version != self.table.version:
-            packed = self.nodes_near(self.topic.target, self.node.parameters.nodes_in_answer)
+            packed = self.nodes_near(self.topic.target, self._common.parameters.nodes_in_answer)
             self.near = self.table.version, packed
         return packed
 
@@ -301,25 +298,24 @@ class Overlay:
 
     def wake(self, now: float) -> None:
         """Give up on what is overdue, and do what is due."""
-        node = self.node
         for pending in self.transactions.expired(now):
             self._unanswered(pending, now)
         self.table_changed(now)
-        node.joining.due(self, now)
-        node.keepalive.due(self, now)
+        self._duties.joining.due(self, now)
+        self._duties.keepalive.due(self, now)
         self.topic.tell_joined()
         refresh = self.table.next_refresh() if self.table.entries else None
         times = (self.transactions.next_deadline(), self.retry_at, self.keepalive_at, refresh)
         due = [each for each in times if each is not None]
         if due:
-            node.timers.set(self, min(due))
+            self._common.timers.set(self, min(due))
 
     def leave(self, now: float) -> None:
         """Forget everybody: the topic is left."""
         self.transactions.clear()
-        self.node.timers.cancel(self)
+        self._common.timers.cancel(self)
         for peer in self.owed:
-            self.node.book.settle(peer, self)
+            self._common.book.settle(peer, self)
         for entry in self.table.entries:
             self._left(entry, "unsubscribed")
 
@@ -328,7 +324,7 @@ class Overlay:
     @property
     def busy(self) -> bool:
         """Whether the first search is under way and somebody is still to answer."""
-        return self.searching and bool(self.owed or self.asking or self.lookups)
+        return self.search is Search.UNDER_WAY and bool(self.owed or self.asking or self.lookups)
 
     @property
     def pending(self) -> int:

@@ -7,9 +7,10 @@ item is one for both families: what comes in over IPv4 goes out over IPv6 too.
 from __future__ import annotations
 
 from hashlib import sha1
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from rumormill.bep50.effects import Acknowledged, Refused
+from rumormill.bep50.overlay.acknowledgements import Acknowledgements
+from rumormill.bep50.overlay.duties import Common, Duties, Search
 from rumormill.bep50.overlay.overlay import Overlay
 from rumormill.bep50.overlay.routing_table import Entry
 from rumormill.bep50.wire.items import Item, torrent_of
@@ -19,27 +20,37 @@ from rumormill.core.machine import Deliver, Peer
 from rumormill.core.message import Message
 from rumormill.core.trace import DELIVERED, TraceEvent, type_of_field
 
-if TYPE_CHECKING:
-    from rumormill.bep50.overlay.node import Node
-
 JOINED = "joined"
 """The kind of trace event that says: we found members, and know the newest value they know."""
 
-MOST_AWAITED = 1024
-"""Publications whose end at one peer is waited for."""
+
+class Checking(Protocol):
+    """Knows which items are under check."""
+
+    def of_topic(self, topic: TopicNode) -> bool:
+        """Whether an item of the topic is."""
+        ...
 
 
 class TopicNode:
     """What we know of one topic."""
 
     __slots__ = (
-        "_families", "_node", "_sender", "_told_joined", "awaiting", "delivered_seq", "item",
-        "message_id", "overlays", "own", "public_key", "refused", "salt", "seq", "source",
-        "subscribed", "target", "template", "text",
+        "_checking", "_common", "_duties", "_families", "_network", "_outbox", "_sender",
+        "_told_joined", "acknowledgements", "delivered_seq", "item", "message_id", "name",
+        "overlays", "own", "public_key", "refused", "salt", "seq", "source", "subscribed", "target",
+        "template", "text",
     )  # fmt: skip
 
-    def __init__(self, node: Node, name: TopicName) -> None:
-        self._node = node
+    def __init__(
+        self, name: TopicName, common: Common, duties: Duties, checking: Checking, network: str
+    ) -> None:
+        self._common = common
+        self._duties = duties
+        self._checking = checking
+        self._network = network
+        self._outbox = common.outbox
+        self.name = name
         self.text = name.text
         self.target = name.target
         self.public_key = name.public_key
@@ -60,8 +71,8 @@ class TopicNode:
         self.own = False
         """Whether we published it ourselves."""
         self.delivered_seq = -1
-        self.awaiting: dict[Peer, list[tuple[int, bytes]]] = {}
-        """Our own publications, by number and id, that a peer has neither taken nor refused."""
+        self.acknowledgements = Acknowledgements(name.text, common.outbox)
+        """Our own publications that a peer has neither taken nor refused."""
         self._told_joined = False
         self._sender = name.public_key.hex()
         self._families: list[Overlay | None] = [None, None]
@@ -73,7 +84,7 @@ class TopicNode:
         ipv6 = peer[0] == "["
         found = self._families[ipv6]
         if found is None:
-            found = self._families[ipv6] = Overlay(self._node, self, ipv6)
+            found = self._families[ipv6] = Overlay(self._common, self._duties, self, ipv6)
             self.overlays = (*self.overlays, found)
         return found
 
@@ -101,8 +112,8 @@ class TopicNode:
         """What makes the puts of the item that is held."""
         if self.template is None:
             assert self.item is not None
-            node = self._node
-            self.template = PutTemplate(node.id, self.item, self.target, node.parameters.read_only)
+            own_id, read_only = self._common.id, self._common.parameters.read_only
+            self.template = PutTemplate(own_id, self.item, self.target, read_only)
         return self.template
 
     def deliver(self, now: float) -> None:
@@ -112,47 +123,18 @@ class TopicNode:
             return
         self.delivered_seq = item.seq
         data, fields = content(item)
-        node, sender = self._node, self._sender
+        outbox, sender = self._outbox, self._sender
         message = Message(
-            self.text, data, sender, self.message_id, node.network, self.source, now, fields
+            self.text, data, sender, self.message_id, self._network, self.source, now, fields
         )
         # Made without `emit`: there is one for each message.
         traced: dict[str, type_of_field] = {"size": len(data), "sender": sender}
-        node.effects += (
+        outbox.effects += (
             Deliver(message),
-            TraceEvent(now, node.name, DELIVERED, self.text, self.message_id, self.source, traced),
+            TraceEvent(
+                now, outbox.name, DELIVERED, self.text, self.message_id, self.source, traced
+            ),
         )
-
-    # ---- what becomes of our own publications
-
-    def expect(self, peer: Peer) -> None:
-        """The newest item, ours, is on its way to a peer: exactly one effect will tell its end."""
-        waiting = self.awaiting.setdefault(peer, [])
-        if len(waiting) >= MOST_AWAITED:
-            self.refused_by(peer, waiting[0][0], 0, "overtaken")
-            waiting = self.awaiting.setdefault(peer, [])
-        waiting.append((self.seq, self.message_id))
-
-    def taken_by(self, peer: Peer, seq: int) -> None:
-        """The peer has the item of this number, and so needs no earlier one."""
-        for message_id in self._settle(peer, seq):
-            self._node.effects.append(Acknowledged(self.text, message_id, peer))
-
-    def refused_by(self, peer: Peer, seq: int, code: int, text: str) -> None:
-        """The peer will get no item up to this number from us."""
-        for message_id in self._settle(peer, seq):
-            self._node.effects.append(Refused(self.text, message_id, peer, code, text))
-
-    def _settle(self, peer: Peer, seq: int) -> list[bytes]:
-        waiting = self.awaiting.get(peer)
-        if waiting is None:
-            return []
-        settled = [message_id for number, message_id in waiting if number <= seq]
-        if len(settled) == len(waiting):
-            del self.awaiting[peer]
-        else:
-            del waiting[: len(settled)]
-        return settled
 
     # ---- questions
 
@@ -160,7 +142,7 @@ class TopicNode:
         """Trace it when we have joined, and again after we had lost everybody."""
         if not self._told_joined and self.joined:
             self._told_joined = True
-            self._node.emit(JOINED, self.text)
+            self._outbox.emit(JOINED, self.text)
 
     def lost_everybody(self) -> None:
         """Nobody is left of one family; perhaps there is one of the other."""
@@ -173,8 +155,23 @@ class TopicNode:
         for overlay in self.overlays:
             if overlay.catching or overlay.busy:
                 return False
-            found = found or (overlay.searched and len(overlay.table) > 0)
-        return found and not self._node.checks.of_topic(self)
+            found = found or (overlay.search is Search.DONE and len(overlay.table) > 0)
+        return found and not self.checking
+
+    @property
+    def populated(self) -> bool:
+        """Whether it has members, as far as we know."""
+        return any(overlay.table.entries for overlay in self.overlays)
+
+    @property
+    def checking(self) -> bool:
+        """Whether an item is under check."""
+        return self._checking.of_topic(self)
+
+    @property
+    def trying(self) -> bool:
+        """Whether a contact was not tried to the end yet."""
+        return any(overlay.owed for overlay in self.overlays)
 
     @property
     def pending(self) -> int:

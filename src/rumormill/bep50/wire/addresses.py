@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -185,3 +186,16 @@ def _usual_host(host: str) -> str:
 def _not_an_address(text: str, problem: Exception) -> LocalProtocolError:
     shown = text if len(text) <= 200 else f"{text[:200]}..."
     return LocalProtocolError(f"cannot use the address {shown!r}: {problem}")
+
+
+def known_peers(addresses: Iterable[str]) -> list[str]:
+    """Those of the addresses whose host is no name.
+
+    >>> known_peers(["localhost:6881", "[0::1]:6881"])
+    ['[::1]:6881']
+    """
+    found: list[str] = []
+    for address in addresses:
+        with contextlib.suppress(LocalProtocolError):
+            found.append(peer_text(*parse_address(address)))
+    return found

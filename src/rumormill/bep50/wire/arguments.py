@@ -24,8 +24,24 @@ CAS_MISMATCH = 301
 SEQ_TOO_LOW = 302
 """The stored item is newer."""
 
+KNOWN_CODES = frozenset(
+    (
+        GENERIC, SERVER, PROTOCOL, METHOD_UNKNOWN, VALUE_TOO_BIG, BAD_SIGNATURE, SALT_TOO_BIG,
+        CAS_MISMATCH, SEQ_TOO_LOW,
+    )
+)  # fmt: skip
+
 LARGEST_NUMBER = 2**63 - 1
 """Numbers beyond it break other implementations."""
+
+
+def error_name(code: int) -> str:
+    """A name for counters; codes that a peer made up have one in common, so names stay few.
+
+    >>> error_name(302), error_name(77777)
+    ('error_302', 'error_unknown')
+    """
+    return f"error_{code}" if code in KNOWN_CODES else "error_unknown"
 
 
 class BadArgument(RemoteProtocolError):

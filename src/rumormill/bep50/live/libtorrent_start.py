@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from rumormill.bep50.live.libtorrent_dht import is_private, session_settings
-from rumormill.bep50.live.mainline_parameters import MainlineParameters
-from rumormill.bep50.wire.addresses import parse_address, parse_peer, peer_text
+from rumormill.bep50.main_dht.parameters import SessionParameters
+from rumormill.bep50.wire.addresses import (
+    is_ipv6,
+    known_peers,
+    parse_address,
+    parse_peer,
+    peer_text,
+)
 from rumormill.core.errors import ConfigError
 
 
@@ -17,11 +23,11 @@ class Plan(NamedTuple):
     """What libtorrent is told."""
 
     settings: dict[str, Any]
-    nodes: list[tuple[str, int]]
-    """IP address and port of the nodes to begin with; none for the public DHT."""
+    nodes: tuple[str, ...]
+    """Nodes to begin with; none for the public DHT."""
 
 
-async def plan_of(parameters: MainlineParameters, own: Sequence[str]) -> Plan:
+async def plan_of(parameters: SessionParameters, own: Sequence[str]) -> Plan:
     """The plan for a node whose sockets have the addresses ``own``.
 
     Raises :class:`ConfigError` for a host that nobody knows, and rather than to ask public nodes
@@ -32,11 +38,11 @@ async def plan_of(parameters: MainlineParameters, own: Sequence[str]) -> Plan:
     if not parameters.main_dht_nodes and all(_is_loopback(host) for host in hosts):
         raise ConfigError("main_dht_nodes", "must be given where we listen on this machine only")
     nodes = await _resolved(parameters.main_dht_nodes)
-    private = bool(nodes) and is_private(host for host, _ in nodes)
+    private = bool(nodes) and is_private(parse_peer(node)[0] for node in nodes)
     return Plan(session_settings(",".join(listen), public=not nodes, private=private), nodes)
 
 
-def _listen_interfaces(parameters: MainlineParameters, own: Sequence[str]) -> list[str]:
+def _listen_interfaces(parameters: SessionParameters, own: Sequence[str]) -> list[str]:
     if parameters.main_dht_listen is not None:
         return [parameters.main_dht_listen]
     hosts = dict.fromkeys(parse_peer(each)[0] for each in own)
@@ -44,9 +50,9 @@ def _listen_interfaces(parameters: MainlineParameters, own: Sequence[str]) -> li
     return [peer_text(host, 0) for host in outward or hosts]
 
 
-async def _resolved(addresses: Sequence[str]) -> list[tuple[str, int]]:
+async def _resolved(addresses: Sequence[str]) -> tuple[str, ...]:
     loop = asyncio.get_running_loop()
-    nodes: dict[tuple[str, int], None] = {}
+    nodes: dict[str, None] = {}
     for address in addresses:
         host, port = parse_address(address)
         try:
@@ -54,9 +60,22 @@ async def _resolved(addresses: Sequence[str]) -> list[tuple[str, int]]:
         except OSError as error:
             problem = f"cannot find the host of {address}: {error.strerror}"
             raise ConfigError("main_dht_nodes", problem) from None
-        nodes |= {(str(each[4][0]), port): None for each in found}
-    return list(nodes)
+        nodes |= {peer_text(str(each[4][0]).partition("%")[0], port): None for each in found}
+    return tuple(nodes)
 
 
 def _is_loopback(host: str) -> bool:
     return host == "localhost" or host == "::1" or host.startswith("127.")
+
+
+def main_addresses(own: Iterable[str], name: str, nodes: Iterable[str]) -> tuple[str, ...]:
+    """Our addresses for the main DHT: one of each IP version, of those only that its nodes have.
+
+    >>> main_addresses(["127.0.0.1:1", "10.0.0.1:1", "[::1]:2"], "127.0.0.1:1", [])
+    ('127.0.0.1:1', '[::1]:2')
+    >>> main_addresses(["127.0.0.1:1", "[::1]:2"], "[::1]:2", ["127.0.0.9:6881"])
+    ('127.0.0.1:1',)
+    """
+    found = {is_ipv6(each): each for each in (*own, name)}
+    versions = {is_ipv6(each) for each in known_peers(nodes)}
+    return tuple(each for each in found.values() if not versions or is_ipv6(each) in versions)

@@ -1,0 +1,58 @@
+"""Tables that make room: the oldest goes, and finding it costs the same however many there were.
+
+A plain dict looks for its first key past all those that were deleted before it, so taking the
+oldest out again and again is quadratic; an ``OrderedDict`` knows where it begins.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from rumormill.bep50.guards.proofs import ProvenAddresses
+from rumormill.bep50.main_dht.contacts import MainContacts
+from tests.helpers.bep50.siege import TOPIC, Siege, item
+from tests.helpers.places import ROOT
+
+ROOM = ROOT / "src/rumormill/bep50"
+# The rate limits are a token bucket that every family shares, with a test of its own.
+FILES = sorted(path for path in ROOM.rglob("*.py") if path.name != "rate_limits.py")
+SCAN = re.compile(r"del (\w|\.)+\[next\(iter\(|pop\(next\(iter\(")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOM)))
+def test_no_table_looks_for_its_oldest_entry_past_those_that_are_gone(path: Path) -> None:
+    assert not SCAN.search(path.read_text())
+
+
+def test_the_oldest_proof_goes_and_a_renewed_one_is_not_the_oldest() -> None:
+    proofs = ProvenAddresses(lifetime=600.0, most=3)
+    for peer in ("a", "b", "c", "a", "d"):
+        proofs.prove(peer, 0.0)
+    assert [proofs.proven(peer, 0.0) for peer in "abcd"] == [True, False, True, True]
+
+
+def test_the_oldest_node_of_the_main_dht_goes_and_one_that_answered_again_is_not_it() -> None:
+    contacts = MainContacts(most=3)
+    peers = [f"10.0.0.{number}:1" for number in (1, 2, 3, 1, 4)]
+    for peer in peers:
+        contacts.answered(peer, bytes(20))
+        contacts.given(peer)
+    kept = {contact.peer for contact in contacts.nearest(bytes(20), 8)}
+    assert kept == {"10.0.0.1:1", "10.0.0.3:1", "10.0.0.4:1"}
+
+
+def test_the_oldest_forger_is_forgotten_when_there_are_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rumormill.bep50.overlay.item_checks.MOST_FORGERS", 4)
+    siege = Siege(most_forgeries=1)
+    for number in range(1, 10):
+        forged = item(number)._replace(signature=bytes(64))
+        siege.put(f"198.51.100.{number}:1", forged)
+    assert siege.node.checks.sizes()["forgers"] == 4
+    siege.put("198.51.100.9:1", item(20)._replace(signature=bytes(64)))
+    siege.put("198.51.100.1:1", item(21))
+    assert siege.node.latest(TOPIC.text) == item(21), "the first forger is forgotten"
