@@ -67,8 +67,8 @@ def start() -> Iterator[StartCommand]:
     """Start ``rumormill`` commands; what still runs at the end of the test is killed."""
     commands: list[Command] = []
 
-    def start_one(*arguments: str) -> Command:
-        commands.append(Command(*arguments))
+    def start_one(*arguments: str, env: dict[str, str] | None = None) -> Command:
+        commands.append(Command(*arguments, env=env))
         return commands[-1]
 
     yield start_one

@@ -111,7 +111,7 @@ class Family(ABC):
     packages: ClassVar[tuple[str, ...]] = ()
     """Modules that it cannot do without."""
     extra: ClassVar[str] = ""
-    """What ``pip`` installs to bring them, such as ``rumormill[bep50]``."""
+    """What ``pip`` installs to bring them, such as ``rumormill[EXTRA]``."""
 
     # ---- settings, and the network itself
 

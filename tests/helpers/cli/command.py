@@ -20,8 +20,8 @@ PATIENCE = 60.0
 class Command:
     """A ``rumormill`` process; its lines can be waited for."""
 
-    def __init__(self, *arguments: str) -> None:
-        surroundings = environment()
+    def __init__(self, *arguments: str, env: dict[str, str] | None = None) -> None:
+        surroundings = dict(env or environment())
         surroundings.pop("RUMORMILL_TRACEBACK", None)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "rumormill.cli", *arguments],
