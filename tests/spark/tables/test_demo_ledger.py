@@ -64,7 +64,7 @@ def told() -> Figures:
 
 @pytest.fixture(scope="module")
 def kept(spark: SparkSession) -> Figures:
-    made = gold(silver(trace_of(spark, trace()), keep=held), keep=held)
+    made = gold(silver(trace_of(spark, trace()), keep=held))
     (topic,) = [row.asDict() for row in made["topics"].collect()]
     arrived = topic["delivered"] - topic["unexpected"]
     latency = {name: topic[f"latency_{name}"] for name in ("p50", "p99")}

@@ -8,7 +8,7 @@ outbox know none by name. :mod:`~rumormill.libp2p.wire.gossip` has those of goss
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
@@ -124,7 +124,7 @@ class ControlKinds:
         for kind in kinds:
             self.add(kind)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[ControlKind[Any]]:
         return iter(self._by_number.values())
 
     def add(self, kind: ControlKind[Any]) -> None:
