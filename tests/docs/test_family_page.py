@@ -41,7 +41,8 @@ def printed(program: str, surroundings: dict[str, str]) -> str:
 
 def said(program: str) -> str:
     """What the program says that it prints."""
-    return re.findall(r"# prints: (.*)", program)[0] + "\n"
+    (line,) = re.findall(r"# prints: (.*)", program)
+    return f"{line}\n"
 
 
 def test_it_is_opened_like_any_other_network(surroundings: dict[str, str]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[2]))
 
+from tests.helpers.core.machines import AnyEffect, AnyInput
 from tests.helpers.fuzz.fuzzing import Choices, fuzz, instrumented
 
 with instrumented(__name__):
@@ -31,8 +32,6 @@ with instrumented(__name__):
         Check,
         Checked,
         Deliver,
-        Effect,
-        Input,
         Received,
         Send,
         Subscribe,
@@ -75,10 +74,10 @@ class Bench:
         self.feed(Listening((OWN_PEER,)))
         self.feed(Subscribe(TOPIC.text))
 
-    def feed(self, input: Input) -> None:
+    def feed(self, input: AnyInput) -> None:
         self.carry_out(self.node.handle(input, self.now))
 
-    def carry_out(self, effects: list[Effect]) -> None:
+    def carry_out(self, effects: list[AnyEffect]) -> None:
         for effect in effects:
             if isinstance(effect, Send):
                 assert len(effect.packet) <= 1400, "too large for a frame"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[2]))
 
+from tests.helpers.core.machines import AnyEffect, AnyInput
 from tests.helpers.fuzz.fuzzing import Choices, fuzz, instrumented, pieces
 
 with instrumented(__name__):
@@ -17,8 +18,6 @@ with instrumented(__name__):
         Checked,
         Deliver,
         Drop,
-        Effect,
-        Input,
         PeerJoined,
         PeerLeft,
         Publish,
@@ -85,13 +84,13 @@ class Bench:
             self.feed(PeerJoined(peer, FLOODSUB if number == 3 else MESHSUB_1_0))
         self.feed(Subscribe("a"))
 
-    def feed(self, input: Input) -> None:
+    def feed(self, input: AnyInput) -> None:
         self.carry_out(self.pubsub.handle(input, self.now))
         due = self.pubsub.next_wake()
         if due is not None and due <= self.now:
             self.carry_out(self.pubsub.wake(self.now))
 
-    def carry_out(self, effects: list[Effect]) -> None:
+    def carry_out(self, effects: list[AnyEffect]) -> None:
         for effect in effects:
             if isinstance(effect, Send):
                 reader = FrameReader(PARAMETERS.max_rpc_size)

@@ -23,12 +23,6 @@ from rumormill.core.trace import TraceEvent
 Peer: TypeAlias = str
 """A peer's identity as text, in the family's own notation."""
 
-Input: TypeAlias = Any
-"""To be removed: a machine names the inputs that it takes in a union of its own."""
-
-Effect: TypeAlias = Any
-"""To be removed: a machine names the effects that it returns in a union of its own."""
-
 InputT = TypeVar("InputT", contravariant=True)
 EffectT = TypeVar("EffectT", covariant=True)
 
@@ -215,7 +209,7 @@ be held back."""
 
 
 __all__ = [
-    "Check", "Checked", "CheckedMany", "Connect", "Deliver", "Drop", "Effect", "Hold", "Input",
+    "Check", "Checked", "CheckedMany", "Connect", "Deliver", "Drop", "Hold",
     "Machine", "MessageInput", "NetworkInput", "Peer", "PeerJoined", "PeerLeft", "Publish",
     "Published", "Received", "RoomAgain", "Send", "Shutdown", "Subscribe", "TraceEvent",
     "Unsubscribe", "Verdict", "Writable",

@@ -24,9 +24,10 @@ from rumormill.bep50.wire.items import Item
 from rumormill.bep50.wire.keys import ItemKey
 from rumormill.bep50.wire.krpc import Query, answer_packet, read_packet
 from rumormill.core.errors import LocalProtocolError
-from rumormill.core.machine import Effect, Received, Send, Subscribe
+from rumormill.core.machine import Received, Send, Subscribe
 from rumormill.core.trace import TraceEvent
 from tests.helpers.bep50.main_dht_model import ModelDht, ModelNode
+from tests.helpers.core.machines import AnyEffect
 
 KEY = ItemKey.from_seed(bytes(32))
 SALT = b"weather"
@@ -42,7 +43,7 @@ def client(dht: ModelDht, *, contacts: int = 1, **parameters: Any) -> MainClient
     return made
 
 
-def only(kind: type, effects: list[Effect]) -> Any:
+def only(kind: type, effects: list[AnyEffect]) -> Any:
     (found,) = [effect for effect in effects if isinstance(effect, kind)]
     return found
 

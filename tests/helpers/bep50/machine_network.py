@@ -32,10 +32,11 @@ from rumormill.bep50.wire.addresses import NodeInfo, parse_peer
 from rumormill.bep50.wire.bencode import encode
 from rumormill.bep50.wire.keys import ItemKey
 from rumormill.bep50.wire.krpc import Query, read_packet
-from rumormill.core.machine import Effect, Received, Send, Subscribe
+from rumormill.core.machine import Received, Send, Subscribe
 from rumormill.core.transport import Listening
 from tests.helpers.bep50.main_dht_model import ModelDht
 from tests.helpers.bep50.overlay_network import KEY, TOPIC, OverlayNetwork
+from tests.helpers.core.machines import AnyEffect
 
 LATE = "late"
 """A name that has no answer until the test gives it."""
@@ -131,7 +132,7 @@ class MachineNetwork(OverlayNetwork):
 
     # ---- what is around them
 
-    def _carry_out(self, address: str, effects: list[Effect]) -> None:
+    def _carry_out(self, address: str, effects: list[AnyEffect]) -> None:
         super()._carry_out(address, effects)
         for effect in effects:
             if isinstance(effect, Send):

@@ -12,7 +12,8 @@ from rumormill.bep50.wire.addresses import NodeInfo, compact_nodes
 from rumormill.bep50.wire.bencode import Value, decode
 from rumormill.bep50.wire.items import Item, genuine, item_from_put
 from rumormill.bep50.wire.krpc import Query, answer_packet, failure_packet, read_packet
-from rumormill.core.machine import Effect, Input, Received, Send
+from rumormill.core.machine import Received, Send
+from tests.helpers.core.machines import AnyEffect, AnyInput
 
 
 class ModelNode:
@@ -90,9 +91,9 @@ class ModelDht:
         place = int.from_bytes(target, "big")
         return sorted(self.nodes, key=lambda node: int.from_bytes(node.id, "big") ^ place)
 
-    def run(self, client: MainClient, *inputs: Input) -> list[Effect]:
+    def run(self, client: MainClient, *inputs: AnyInput) -> list[AnyEffect]:
         """Feed the inputs, and go on until nothing is on its way; all effects but packets."""
-        found: list[Effect] = []
+        found: list[AnyEffect] = []
         for input in inputs:
             found += self._carry_out(client, client.handle(input, self.now))
         while (due := client.next_wake()) is not None:
@@ -100,8 +101,8 @@ class ModelDht:
             found += self._carry_out(client, client.wake(self.now))
         return found
 
-    def _carry_out(self, client: MainClient, effects: Iterable[Effect]) -> list[Effect]:
-        found: list[Effect] = []
+    def _carry_out(self, client: MainClient, effects: Iterable[AnyEffect]) -> list[AnyEffect]:
+        found: list[AnyEffect] = []
         waiting = list(effects)
         while waiting:
             effect = waiting.pop(0)

@@ -16,20 +16,11 @@ from rumormill.bep50.wire.items import Item, genuine
 from rumormill.bep50.wire.keys import ItemKey
 from rumormill.bep50.wire.krpc import PutTemplate
 from rumormill.bep50.wire.topics import TopicName
-from rumormill.core.machine import (
-    Check,
-    Checked,
-    Deliver,
-    Effect,
-    Input,
-    Received,
-    Send,
-    Subscribe,
-    Verdict,
-)
+from rumormill.core.machine import Check, Checked, Deliver, Received, Send, Subscribe, Verdict
 from rumormill.core.message import Message
 from rumormill.core.trace import TraceEvent
 from rumormill.core.transport import Listening
+from tests.helpers.core.machines import AnyEffect, AnyInput
 
 KEY = ItemKey.from_seed(bytes(range(32)))
 TOPIC = TopicName(KEY.public_key, b"")
@@ -59,7 +50,7 @@ class OverlayNetwork:
         self.nodes: dict[str, OverlayNode] = {}
         self.aliases: dict[str, str] = {}
         """Further addresses of nodes, of the other IP family."""
-        self.effects: dict[str, list[Effect]] = defaultdict(list)
+        self.effects: dict[str, list[AnyEffect]] = defaultdict(list)
         self.packets: list[tuple[float, str, str, bytes]] = []
         """Every packet that was sent: when, from where, to where, what."""
         self.loses: Callable[[str, str, bytes], bool] = lambda source, target, packet: False
@@ -69,7 +60,7 @@ class OverlayNetwork:
         self.checks = 0
         self.hold_checks = False
         self.held: list[tuple[str, Check]] = []
-        self._queue: list[tuple[float, int, str, Input | None]] = []
+        self._queue: list[tuple[float, int, str, AnyInput | None]] = []
         self._sequence = 0
 
     # ---- building
@@ -112,7 +103,7 @@ class OverlayNetwork:
 
     # ---- running
 
-    def feed(self, address: str, input: Input) -> list[Effect]:
+    def feed(self, address: str, input: AnyInput) -> list[AnyEffect]:
         """Give a node an input now, and carry out what follows."""
         address = self.aliases.get(address, address)
         node = self.nodes.get(address)
@@ -122,7 +113,7 @@ class OverlayNetwork:
         self._carry_out(address, effects)
         return effects
 
-    def send(self, source: str, target: str, packet: Dict | bytes) -> list[Effect]:
+    def send(self, source: str, target: str, packet: Dict | bytes) -> list[AnyEffect]:
         """A datagram from anywhere, at once; what the node does about it."""
         raw = packet if isinstance(packet, bytes) else encode(packet)
         return self.feed(target, Received(source, raw))
@@ -157,11 +148,11 @@ class OverlayNetwork:
         for address, check in held:
             self.feed(address, Checked(check.token, self.check(check.subject)))
 
-    def _schedule(self, when: float, address: str, input: Input | None) -> None:
+    def _schedule(self, when: float, address: str, input: AnyInput | None) -> None:
         self._sequence += 1
         heapq.heappush(self._queue, (when, self._sequence, address, input))
 
-    def _carry_out(self, address: str, effects: list[Effect]) -> None:
+    def _carry_out(self, address: str, effects: list[AnyEffect]) -> None:
         self.effects[address] += effects
         for effect in effects:
             if isinstance(effect, Send):

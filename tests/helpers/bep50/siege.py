@@ -27,20 +27,11 @@ from rumormill.bep50.wire.krpc import (
     read_packet,
 )
 from rumormill.bep50.wire.topics import TopicName
-from rumormill.core.machine import (
-    Check,
-    Checked,
-    Deliver,
-    Effect,
-    Input,
-    Received,
-    Send,
-    Subscribe,
-    Verdict,
-)
+from rumormill.core.machine import Check, Checked, Deliver, Received, Send, Subscribe, Verdict
 from rumormill.core.message import Message
 from rumormill.core.trace import TraceEvent
 from rumormill.core.transport import Listening
+from tests.helpers.core.machines import AnyEffect, AnyInput
 
 OWN_PEER = "10.0.0.1:6881"
 OWN_ID = bytes(20)
@@ -157,9 +148,9 @@ class Siege:
         self.sent: list[Send] = []
         self.delivered: list[Message] = []
         self.trace: list[TraceEvent] = []
-        self.told: list[Effect] = []
+        self.told: list[AnyEffect] = []
         self.neighbours: dict[str, Neighbour] = {}
-        self._waiting: deque[Input] = deque()
+        self._waiting: deque[AnyInput] = deque()
         self._transactions = 0
         self.feed(Listening((OWN_PEER,)))
         self.feed(Subscribe(TOPIC.text))
@@ -169,10 +160,10 @@ class Siege:
 
     # ---- driving
 
-    def feed(self, input: Input) -> list[Effect]:
+    def feed(self, input: AnyInput) -> list[AnyEffect]:
         """Give the machine an input, and its neighbours what it sends them; returns all effects."""
         self._waiting.append(input)
-        effects: list[Effect] = []
+        effects: list[AnyEffect] = []
         rounds = 0
         while self._waiting:
             rounds += 1
@@ -201,7 +192,7 @@ class Siege:
                 self.feed(self._waiting.popleft())
         self.now = end
 
-    def _carry_out(self, effects: list[Effect]) -> None:
+    def _carry_out(self, effects: list[AnyEffect]) -> None:
         for effect in effects:
             if isinstance(effect, Send):
                 self.sent.append(effect)

@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple, Self
 
-from rumormill.core.machine import Input, Shutdown
+from rumormill.core.machine import Shutdown
 from rumormill.core.trace import PEER_IDENTIFIED, TraceEvent
 from rumormill.core.transport import Dial, DialEnded, Listening
 from rumormill.libp2p.host.host import Host
@@ -30,6 +30,7 @@ from rumormill.libp2p.pubsub.pubsub import Pubsub
 from rumormill.libp2p.stack.keys import PrivateKey
 from rumormill.live.driver import Driver
 from rumormill.live.transports.tcp import Tcp
+from tests.helpers.core.machines import AnyInput
 from tests.helpers.interop.go_peer import ECHO
 from tests.helpers.interop.our_node import LISTEN, PATIENCE
 
@@ -67,7 +68,7 @@ class StreamLostError(AssertionError):
 class DrivenStream:
     """A stream that we opened."""
 
-    def __init__(self, feed: Callable[[Input], None], link: Link, number: int) -> None:
+    def __init__(self, feed: Callable[[AnyInput], None], link: Link, number: int) -> None:
         self._feed = feed
         self._link = link
         self._number = number
@@ -189,7 +190,7 @@ class DrivenStreams:
 class StreamHost(Host):
     """A host that speaks the protocols of the test, too, and takes three more inputs."""
 
-    def __init__(self, feed: Callable[[Input], None], **arguments: Any) -> None:
+    def __init__(self, feed: Callable[[AnyInput], None], **arguments: Any) -> None:
         super().__init__(**arguments)
         self._feed = feed
         self._driven = DrivenStreams(self._turn)
@@ -198,7 +199,7 @@ class StreamHost(Host):
     def _protocols(self) -> tuple[str, ...]:
         return (*super()._protocols(), ECHO)
 
-    def _handle_rare(self, input: Input, now: float) -> None:
+    def _handle_rare(self, input: AnyInput, now: float) -> None:
         if isinstance(input, OpenStream):
             self._on_open_stream(input, now)
         elif isinstance(input, WriteStream):

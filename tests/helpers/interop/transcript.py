@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rumormill.core.machine import Effect, Input, Received, Send
+from rumormill.core.machine import Received, Send
 from rumormill.libp2p.effects import StreamRestarted
 from rumormill.libp2p.pubsub.pubsub import Pubsub
 from rumormill.libp2p.wire import Control, Graft, IHave, IWant, Prune, Rpc, decode_rpc
 from rumormill.libp2p.wire.frames import FrameReader, length_prefixed
 from rumormill.libp2p.wire.message import WireMessage
+from tests.helpers.core.machines import AnyEffect, AnyInput
 
 LARGEST_FRAME = 16 * 1024 * 1024
 
@@ -107,17 +108,17 @@ class RecordingPubsub(Pubsub):
         super().__init__(**arguments)
         self.transcript = Transcript()
 
-    def handle(self, input: Input, now: float) -> list[Effect]:
+    def handle(self, input: AnyInput, now: float) -> list[AnyEffect]:
         if isinstance(input, Received):
             self.transcript.heard(input.peer, input.packet, now)
         elif isinstance(input, StreamRestarted):
             self.transcript.restart(input.peer)
         return self._write_down(super().handle(input, now), now)
 
-    def wake(self, now: float) -> list[Effect]:
+    def wake(self, now: float) -> list[AnyEffect]:
         return self._write_down(super().wake(now), now)
 
-    def _write_down(self, effects: list[Effect], now: float) -> list[Effect]:
+    def _write_down(self, effects: list[AnyEffect], now: float) -> list[AnyEffect]:
         for effect in effects:
             if isinstance(effect, Send):
                 self.transcript.said(effect.peer, effect.packet, now)

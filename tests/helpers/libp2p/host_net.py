@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rumormill.core.machine import Check, Checked, Effect, Input, Machine, Verdict
+from rumormill.core.machine import Check, Checked, Machine, Verdict
 from rumormill.core.trace import TraceEvent
 from rumormill.core.transport import (
     BytesReceived,
@@ -31,6 +31,7 @@ from rumormill.libp2p.host.pubsub_feed import PubsubMachine
 from rumormill.libp2p.stack.connection import Connection, ConnectionEvent
 from rumormill.libp2p.stack.keys import PrivateKey
 from rumormill.libp2p.wire.frames import FrameReader
+from tests.helpers.core.machines import AnyEffect, AnyInput
 
 FAKE_PROTOCOL = "/fakesub/1.0.0"
 
@@ -45,20 +46,20 @@ class FakePubsub:
 
     def __init__(self, *protocols: str) -> None:
         self.protocols = protocols or (FAKE_PROTOCOL,)
-        self.inputs: list[Input] = []
-        self.answers: dict[type, Callable[[Any], list[Effect]]] = {}
+        self.inputs: list[AnyInput] = []
+        self.answers: dict[type, Callable[[Any], list[AnyEffect]]] = {}
         """What to want done when an input of that type comes."""
-        self.waiting: list[Effect] = []
+        self.waiting: list[AnyEffect] = []
         """What to want done at the next wake."""
         self.half_read = b""
         """What it has got of an unfinished frame, if somebody asks for it."""
 
-    def handle(self, input: Input, now: float) -> list[Effect]:
+    def handle(self, input: AnyInput, now: float) -> list[AnyEffect]:
         self.inputs.append(input)
         answer = self.answers.get(type(input))
         return [] if answer is None else answer(input)
 
-    def wake(self, now: float) -> list[Effect]:
+    def wake(self, now: float) -> list[AnyEffect]:
         effects, self.waiting = self.waiting, []
         return effects
 
@@ -70,7 +71,7 @@ class FakePubsub:
         reader.feed(self.half_read)
         return reader
 
-    def take(self) -> list[Input]:
+    def take(self) -> list[AnyInput]:
         inputs, self.inputs = self.inputs, []
         return inputs
 
@@ -92,7 +93,7 @@ class RawPeer:
         """The newest one."""
         return list(self.connections.values())[-1]
 
-    def handle(self, input: Input, now: float) -> list[Effect]:
+    def handle(self, input: AnyInput, now: float) -> list[AnyEffect]:
         if isinstance(input, TransportOpened):
             self.connections[input.connection] = Connection(
                 identity=self.key,
@@ -110,7 +111,7 @@ class RawPeer:
             return [OpenTransport(-len(self.connections) - 1, input.address)]
         return self.wake(now)
 
-    def wake(self, now: float) -> list[Effect]:
+    def wake(self, now: float) -> list[AnyEffect]:
         out = ((number, each.data_to_send()) for number, each in self.connections.items())
         return [WriteBytes(number, data) for number, data in out if data]
 
@@ -128,11 +129,11 @@ class Seat:
     def __init__(self, machine: Machine[Any, Any], address: str) -> None:
         self.machine = machine
         self.address = address
-        self.effects: list[Effect] = []
+        self.effects: list[AnyEffect] = []
         self.transports: dict[int, tuple[Seat, int]] = {}
         self.deaf = False
         """What is sent to it is lost, and so is what it sends: its line is cut."""
-        self.turns: list[list[Effect]] = []
+        self.turns: list[list[AnyEffect]] = []
 
 
 class HostNet:
@@ -184,12 +185,12 @@ class HostNet:
 
     # ---- driving
 
-    def feed(self, machine: Machine[Any, Any], input: Input) -> list[Effect]:
+    def feed(self, machine: Machine[Any, Any], input: AnyInput) -> list[AnyEffect]:
         """Give one input and carry out what follows; returns the effects of that turn."""
         seat = self.seat(machine)
         return self._carry_out(seat, list(machine.handle(input, self.now)))
 
-    def flush(self, machine: Machine[Any, Any]) -> list[Effect]:
+    def flush(self, machine: Machine[Any, Any]) -> list[AnyEffect]:
         """Wake a machine now."""
         return self._carry_out(self.seat(machine), list(machine.wake(self.now)))
 
@@ -216,7 +217,7 @@ class HostNet:
         when = self.now + self.latency
         heapq.heappush(self._queue, (when, next(self._sequence), lambda: (action(), None)[1]))
 
-    def _carry_out(self, seat: Seat, effects: list[Effect]) -> list[Effect]:
+    def _carry_out(self, seat: Seat, effects: list[AnyEffect]) -> list[AnyEffect]:
         seat.effects += effects
         seat.turns.append(effects)
         for effect in effects:

@@ -10,7 +10,6 @@ from rumormill.core.machine import (
     Check,
     Checked,
     Deliver,
-    Effect,
     PeerJoined,
     PeerLeft,
     Publish,
@@ -47,6 +46,7 @@ from rumormill.libp2p.wire import (
 from rumormill.libp2p.wire.frames import FrameReader, length_prefixed
 from rumormill.libp2p.wire.message import WireMessage
 from rumormill.libp2p.wire.signing import signed_message, verify
+from tests.helpers.core.machines import AnyEffect
 from tests.helpers.libp2p.rpc_encoding import encode_rpc
 
 EffectType = TypeVar("EffectType")
@@ -79,7 +79,7 @@ class Workbench:
         self.answer_checks = answer_checks
         self.verdicts: dict[bytes, str] = {}
         self.open_checks: list[Check] = []
-        self.effects: list[Effect] = []
+        self.effects: list[AnyEffect] = []
         self.sent: dict[str, list[Rpc]] = {}
         self.pubsub = Pubsub(
             node=self.key.peer,
@@ -93,14 +93,14 @@ class Workbench:
 
     # ---- driving
 
-    def feed(self, input: Any) -> list[Effect]:
+    def feed(self, input: Any) -> list[AnyEffect]:
         """Give an input, carry the effects out, then let everything that waits be sent."""
         effects = self._carry_out(self.pubsub.handle(input, self.now))
         return effects + self.flush()
 
-    def flush(self) -> list[Effect]:
+    def flush(self) -> list[AnyEffect]:
         """Wake the machine as long as it wants it at once."""
-        effects: list[Effect] = []
+        effects: list[AnyEffect] = []
         for _ in range(1000):
             due = self.pubsub.next_wake()
             if due is None or due > self.now:
@@ -121,9 +121,9 @@ class Workbench:
         assert due is not None
         self.run_until(due)
 
-    def _carry_out(self, effects: list[Effect]) -> list[Effect]:
+    def _carry_out(self, effects: list[AnyEffect]) -> list[AnyEffect]:
         self.effects += effects
-        followers: list[Effect] = []
+        followers: list[AnyEffect] = []
         for effect in effects:
             if isinstance(effect, Send):
                 reader = FrameReader(largest=1 << 24)
@@ -138,7 +138,7 @@ class Workbench:
                     self.open_checks.append(effect)
         return effects + followers
 
-    def answer(self, check: Check, verdict: str | None = None) -> list[Effect]:
+    def answer(self, check: Check, verdict: str | None = None) -> list[AnyEffect]:
         """Answer a check: by the signature, unless the test says otherwise."""
         if verdict is None:
             message: WireMessage = check.subject
@@ -176,26 +176,26 @@ class Workbench:
     def leave(self, peer: str) -> None:
         self.feed(PeerLeft(peer))
 
-    def say(self, peer: str, rpc: Rpc) -> list[Effect]:
+    def say(self, peer: str, rpc: Rpc) -> list[AnyEffect]:
         """A peer sends an RPC."""
         return self.say_bytes(peer, length_prefixed(encode_rpc(rpc)))
 
-    def say_bytes(self, peer: str, data: bytes) -> list[Effect]:
+    def say_bytes(self, peer: str, data: bytes) -> list[AnyEffect]:
         return self.feed(Received(peer, data))
 
-    def send_message(self, peer: str, message: WireMessage) -> list[Effect]:
+    def send_message(self, peer: str, message: WireMessage) -> list[AnyEffect]:
         return self.say(peer, Rpc(messages=(message,)))
 
-    def graft(self, peer: str, topic: str) -> list[Effect]:
+    def graft(self, peer: str, topic: str) -> list[AnyEffect]:
         return self.say(peer, Rpc(control=Control((Graft(topic),))))
 
-    def prune(self, peer: str, topic: str, backoff: int | None = None) -> list[Effect]:
+    def prune(self, peer: str, topic: str, backoff: int | None = None) -> list[AnyEffect]:
         return self.say(peer, Rpc(control=Control((Prune(topic, backoff),))))
 
-    def ihave(self, peer: str, topic: str, *ids: bytes) -> list[Effect]:
+    def ihave(self, peer: str, topic: str, *ids: bytes) -> list[AnyEffect]:
         return self.say(peer, Rpc(control=Control((IHave(topic, ids),))))
 
-    def iwant(self, peer: str, *ids: bytes) -> list[Effect]:
+    def iwant(self, peer: str, *ids: bytes) -> list[AnyEffect]:
         return self.say(peer, Rpc(control=Control((IWant(ids),))))
 
     def writable(self, peer: str, ready: bool) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from rumormill.core.errors import LocalProtocolError
-from rumormill.core.machine import Effect
 from rumormill.core.trace import DIAL_SCHEDULED, TraceEvent
 from rumormill.core.transport import CancelTransport, DialEnded, OpenTransport
 from rumormill.libp2p.host.dialer import Dialer, Target
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.stack.keys import PrivateKey
+from tests.helpers.core.machines import AnyEffect
 
 US = PrivateKey.from_seed(bytes(32)).peer
 BOB = PrivateKey.from_seed(b"\x01" * 32).peer
@@ -26,7 +26,7 @@ class Desk:
     """A dialer with a table of connected peers that the test writes."""
 
     def __init__(self, seed: int = 1, **parameters: Any) -> None:
-        self.effects: list[Effect] = []
+        self.effects: list[AnyEffect] = []
         self.connected: dict[str, None] = {}
         self.dialer = Dialer(
             node=US,
@@ -36,12 +36,12 @@ class Desk:
             effects=self.effects,
         )
 
-    def take(self) -> list[Effect]:
+    def take(self) -> list[AnyEffect]:
         effects = self.effects[:]
         self.effects.clear()
         return effects
 
-    def dial(self, address: str = ADDRESS, keep: bool = False, now: float = 0.0) -> list[Effect]:
+    def dial(self, address: str = ADDRESS, keep: bool = False, now: float = 0.0) -> list[AnyEffect]:
         self.dialer.dial(address, keep, now)
         return self.take()
 
