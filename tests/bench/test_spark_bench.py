@@ -16,7 +16,7 @@ from rumormill.pipeline.java import java_home
 
 ROOT = Path(__file__).parents[2]
 MISSING = "did not take part: mvn failed: no route to Central"
-PATIENCE = 280
+PATIENCE = 500
 """Seconds for what takes twenty on an idle machine."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(PATIENCE + 20)]
