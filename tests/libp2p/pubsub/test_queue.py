@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from rumormill.core.protobuf import fields
-from rumormill.libp2p.pubsub.queue import PeerQueue
+from rumormill.libp2p.pubsub.queue import PeerQueue, Place
 from rumormill.libp2p.wire import (
     GRAFT,
     IHAVE,
@@ -103,7 +103,8 @@ def test_messages_leave_in_the_order_in_which_they_came() -> None:
 
 def test_a_full_queue_refuses_and_remembers_that_it_did() -> None:
     queue = empty(most_messages=2)
-    assert [queue.add_message(message(b"x")) for _ in range(3)] == [True, True, False]
+    places = [queue.add_message(message(b"x")) for _ in range(3)]
+    assert places == [Place.NEXT, Place.BEHIND, Place.NOWHERE]
     assert queue.full()
     assert queue.was_full
     assert queue.waiting == 2
@@ -112,7 +113,8 @@ def test_a_full_queue_refuses_and_remembers_that_it_did() -> None:
 def test_a_queue_is_bounded_in_bytes_too() -> None:
     frame = message(bytes(100))
     queue = empty(most_bytes=2 * len(frame))
-    assert [queue.add_message(frame) for _ in range(3)] == [True, True, False]
+    places = [queue.add_message(frame) for _ in range(3)]
+    assert places == [Place.NEXT, Place.BEHIND, Place.NOWHERE]
 
 
 def test_one_message_always_fits_however_large() -> None:
@@ -336,7 +338,9 @@ class QueueAgainstModel(RuleBasedStateMachine):
         waiting = [message(each) for each in self.messages]
         has_room = len(waiting) < 6 and (not waiting or sum(map(len, waiting)) + len(frame) <= 2000)
         assert self.queue.full(len(frame)) is not has_room
-        assert self.queue.add_message(frame) is has_room
+        place = Place.BEHIND if waiting or not self.queue.writable else Place.NEXT
+        assert self.queue.add_message(frame) is (place if has_room else Place.NOWHERE)
+        assert self.queue.crowded or not self.queue.full()
         if has_room:
             self.messages.append(data)
 

@@ -38,7 +38,7 @@ class PendingChecks:
     """All messages under check."""
 
     __slots__ = (
-        "_by_id", "_by_token", "_max_copies", "_most", "_most_bytes", "_next_token", "bytes",
+        "_by_token", "_max_copies", "_most", "_most_bytes", "_next_token", "by_id", "bytes",
     )  # fmt: skip
 
     def __init__(self, most: int, max_copies: int, most_bytes: int) -> None:
@@ -49,13 +49,14 @@ class PendingChecks:
         self._max_copies = max_copies
         self._next_token = 0
         self._by_token: dict[int, PendingCheck] = {}
-        self._by_id: dict[bytes, PendingCheck] = {}
+        self.by_id: dict[bytes, PendingCheck] = {}
+        """To look up in the midst of much work; not to be changed from outside."""
 
     def __len__(self) -> int:
         return len(self._by_token)
 
     def __contains__(self, message_id: bytes) -> bool:
-        return message_id in self._by_id
+        return message_id in self.by_id
 
     @property
     def full(self) -> bool:
@@ -67,13 +68,13 @@ class PendingChecks:
         token = self._next_token
         self._next_token = token + 1
         check = PendingCheck(token, message, source)
-        self._by_token[token] = self._by_id[message.id] = check
+        self._by_token[token] = self.by_id[message.id] = check
         self.bytes += check.size
         return check
 
     def add_copy(self, message: WireMessage, source: Peer) -> Copy:
         """A message arrived that may be a copy of one under check."""
-        check = self._by_id.get(message.id)
+        check = self.by_id.get(message.id)
         if check is None:
             return "new"
         if check.message.raw == message.raw:
@@ -96,7 +97,7 @@ class PendingChecks:
         """The verdict came: no longer under check. None if the token is unknown."""
         check = self._by_token.pop(token, None)
         if check is not None:
-            del self._by_id[check.message.id]
+            del self.by_id[check.message.id]
             self.bytes -= check.size
         return check
 

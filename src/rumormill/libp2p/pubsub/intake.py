@@ -60,6 +60,7 @@ class Intake:
         self._tell_rejected = pubsub.listeners.rejected
         self._tell_ignored = pubsub.listeners.ignored
         self._tell_duplicate = pubsub.listeners.duplicate
+        self._listening = pubsub.listening
         self._hold_checks = parameters.hold_checks_per_peer
         self._hold_bytes = parameters.max_check_bytes // 32
 
@@ -67,8 +68,7 @@ class Intake:
         """A message came from ``peer``."""
         topics = message.topics
         topic = topics[0]
-        joined = self._pubsub.joined
-        if not joined(topic) and not any(map(joined, topics)):
+        if topic not in self._listening and self._listening.keys().isdisjoint(topics):
             self._ignore(message, peer, {peer: None}, "not_subscribed", now)
             return
         rules = self._rules.of(topic)
@@ -119,7 +119,7 @@ class Intake:
         ):
             self._drop(message, peer, {peer: None}, "checks_full", now)
             return
-        copy = "new" if message.id not in checks else checks.add_copy(message, peer)
+        copy = "new" if message.id not in checks.by_id else checks.add_copy(message, peer)
         if copy == "new":
             self._begin(checks.begin(message, peer), now)
         elif copy == "same":
@@ -220,7 +220,7 @@ class Intake:
         sequence, data, message_id = message.sequence, message.data, message.id
         fields = {} if sequence is None else {"sequence": int.from_bytes(sequence, "big")}
         for topic in message.topics:
-            if pubsub.joined(topic):
+            if topic in self._listening:
                 delivered = Message(
                     topic, data, sender, message_id, self._network, source, now, fields
                 )

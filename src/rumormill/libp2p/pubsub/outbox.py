@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rumormill.core import trace
 from rumormill.core.machine import Peer, RoomAgain, Send
 from rumormill.libp2p.pubsub.peers import PeerState
-from rumormill.libp2p.pubsub.queue import PeerQueue
+from rumormill.libp2p.pubsub.queue import NOWHERE, PeerQueue, Place
 from rumormill.libp2p.wire.control import ControlKinds, Entry
 from rumormill.libp2p.wire.limits import TAKEN_BY_ALL, within
 from rumormill.libp2p.wire.message import WireMessage
@@ -26,10 +26,13 @@ class Outbox:
     def __init__(self, pubsub: Pubsub, kinds: ControlKinds) -> None:
         parameters = pubsub.parameters
         self._pubsub = pubsub
+        self._peers = pubsub.peers
         self._kinds = kinds
         self._sizes = parameters.max_control_size, parameters.max_rpc_size
         self._limits = within(parameters.rpc_limits, TAKEN_BY_ALL)
         self._dirty: dict[Peer, None] = {}
+        self.crowded: dict[Peer, None] = {}
+        """Peers whose queue was more than half full: only one of these can be without room."""
 
     @property
     def waiting(self) -> bool:
@@ -38,23 +41,27 @@ class Outbox:
 
     # ---- filling
 
-    def message(self, peer: Peer, message: WireMessage) -> bool:
-        """Queue a message for a peer; False if there was no room (counted and traced)."""
+    def message(self, peer: Peer, message: WireMessage) -> Place:
+        """Queue a message for a peer; where there was no room, it is counted and traced."""
         return self.message_frame(peer, message, message_frame(message))
 
-    def message_frame(self, peer: Peer, message: WireMessage, frame: bytes) -> bool:
+    def message_frame(self, peer: Peer, message: WireMessage, frame: bytes) -> Place:
         """The same with the frame made already: it is one for all peers."""
-        state = self._pubsub.peers.get(peer)
+        state = self._peers.get(peer)
         if state is None:
-            return False
-        if state.queue.add_message(frame):
+            return NOWHERE
+        queue = state.queue
+        place = queue.add_message(frame)
+        if queue.crowded:
+            self.crowded[peer] = None
+        if place:
             self._dirty[peer] = None
-            return True
+            return place
         self._pubsub.emit(
             trace.DROPPED, message.topics[0], message.id, peer,
             what="message", reason="queue_full", count=1,
         )  # fmt: skip
-        return False
+        return NOWHERE
 
     def announce(self, peer: Peer, topic: str, subscribe: bool) -> None:
         """Tell a peer that we listen to a topic, or no longer do."""
@@ -72,6 +79,13 @@ class Outbox:
     def _queue_of(self, peer: Peer) -> PeerQueue:
         self._dirty[peer] = None
         return self._pubsub.peers[peer].queue
+
+    def watch_room(self, peer: Peer, size: int) -> None:
+        """Say ``RoomAgain`` of a peer that has no room for a frame of this size, once it has."""
+        queue = self._peers[peer].queue
+        if queue.full(size):
+            queue.was_full = queue.crowded = True
+            self.crowded[peer] = None
 
     # ---- emptying
 
@@ -92,6 +106,8 @@ class Outbox:
     def discard(self, peer: Peer, state: PeerState, reason: str) -> None:
         """The messages that wait for the peer are lost, and whoever waits for room need not."""
         lost = state.queue.discard_messages()
+        state.queue.crowded = False
+        self.crowded.pop(peer, None)
         if lost:
             self._pubsub.emit(trace.DROPPED, peer=peer, what="message", reason=reason, count=lost)
         if state.queue.was_full:
@@ -116,6 +132,9 @@ class Outbox:
                 pubsub.emit(trace.PACKET_SENT, peer=peer, size=len(packet))
         if queue.waiting:
             self._dirty[peer] = None
-        if queue.was_full and queue.half_empty():
-            queue.was_full = False
-            pubsub.effects.append(RoomAgain(peer))
+        if queue.crowded and queue.half_empty():
+            queue.crowded = False
+            self.crowded.pop(peer, None)
+            if queue.was_full:
+                queue.was_full = False
+                pubsub.effects.append(RoomAgain(peer))

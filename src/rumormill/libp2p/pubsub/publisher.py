@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rumormill.core import trace
 from rumormill.core.errors import LocalProtocolError, MessageTooLargeError
 from rumormill.core.machine import Peer, Publish, Published
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import check_topic
+from rumormill.core.trace import PUBLISHED, TraceEvent
 from rumormill.libp2p.pubsub.intake import Intake
 from rumormill.libp2p.pubsub.message_id import LONGEST_MESSAGE_ID, usable
-from rumormill.libp2p.pubsub.rules import RuleBook
+from rumormill.libp2p.pubsub.queue import BEHIND, NEXT
+from rumormill.libp2p.pubsub.rules import RuleBook, Rules
 from rumormill.libp2p.wire.message import WireMessage, build_message
 from rumormill.libp2p.wire.rpc import message_frame
-from rumormill.libp2p.wire.signing import SigningPolicy, signed_message
+from rumormill.libp2p.wire.signing import signed_message
 
 if TYPE_CHECKING:
     from rumormill.libp2p.pubsub.pubsub import Pubsub
@@ -38,36 +39,40 @@ class Publisher:
         self._rules = rules
         self._tell_accepted = pubsub.listeners.accepted
         self._next_sequence = first_sequence
-        self._terms: dict[tuple[str, ...], tuple[SigningPolicy, int]] = {}
-        """Of topics that we published on lately: how to sign, and the largest message."""
+        self._terms: dict[tuple[str, ...], Rules] = {}
+        """Of topics that we published on lately: what they agree on."""
+        self._deliver_own = pubsub.parameters.deliver_own
+        self._max_rpc_size = pubsub.parameters.max_rpc_size
 
     def publish(self, command: Publish, now: float) -> None:
         """Publish; raises :class:`LocalProtocolError` for what no peer would take."""
         topics, data = command.topics, command.data
         if len(topics) > 1:
             topics = tuple(dict.fromkeys(topics))
-        policy, largest = self._terms.get(topics) or self._agree(topics)
-        if len(data) > largest:
-            raise MessageTooLargeError(len(data), largest)
-        message = self._make(topics, data, policy, now)
-        pubsub = self._pubsub
-        if pubsub.knows(message.id):
+        terms = self._terms.get(topics) or self._agree(topics)
+        if len(data) > terms.max_message_size:
+            raise MessageTooLargeError(len(data), terms.max_message_size)
+        message = self._make(topics, data, terms, now)
+        pubsub, intake = self._pubsub, self._intake
+        if message.id in intake.seen.ids or message.id in intake.checks.by_id:
             raise LocalProtocolError(
                 f"a message with this id is known already on {topics[0]!r}: it would go nowhere"
             )
-        self._intake.remember(message, now)
+        intake.remember(message, now)
         for tell in self._tell_accepted:
             tell(message, None, _NOBODY, now)
         receipt = self._send(message, now)
-        pubsub.emit(
-            trace.PUBLISHED, topics[0], message.id,
-            size=len(data), peers=len(receipt.peers), dropped=len(receipt.dropped),
-        )  # fmt: skip
-        if pubsub.parameters.deliver_own:
-            self._intake.deliver(message, None, now)
+        # Made without `emit`: there is one for each message.
+        reached = len(receipt.reached) + len(receipt.queued)
+        traced = {"size": len(data), "peers": reached, "dropped": len(receipt.dropped)}
+        pubsub.effects.append(
+            TraceEvent(now, pubsub.node, PUBLISHED, topics[0], message.id, None, traced)
+        )
+        if self._deliver_own and not pubsub.listening.keys().isdisjoint(topics):
+            intake.deliver(message, None, now)
         pubsub.effects.append(Published(receipt))
 
-    def _agree(self, topics: tuple[str, ...]) -> tuple[SigningPolicy, int]:
+    def _agree(self, topics: tuple[str, ...]) -> Rules:
         """The terms that all the topics agree on; raises if there are none."""
         if not topics:
             raise LocalProtocolError("a message needs a topic")
@@ -79,7 +84,8 @@ class Publisher:
             raise LocalProtocolError("the topics have different signature policies")
         if len(self._terms) >= MOST_TERMS:
             self._terms.clear()
-        terms = policies.pop(), min(each.max_message_size for each in rules)
+        # What is the first topic's alone is its id function.
+        terms = rules[0]._replace(max_message_size=min(each.max_message_size for each in rules))
         self._terms[topics] = terms
         return terms
 
@@ -91,10 +97,8 @@ class Publisher:
         if len(topics) > most:
             raise LocalProtocolError(f"{len(topics)} topics for one message, {most} are allowed")
 
-    def _make(
-        self, topics: tuple[str, ...], data: bytes, policy: SigningPolicy, now: float
-    ) -> WireMessage:
-        if policy == "StrictSign":
+    def _make(self, topics: tuple[str, ...], data: bytes, terms: Rules, now: float) -> WireMessage:
+        if terms.signing == "StrictSign":
             # Nanoseconds at the first message, then one more each: never the same twice, even if
             # the node was restarted in between.
             sequence = int(now * 1e9) if self._next_sequence is None else self._next_sequence
@@ -102,10 +106,10 @@ class Publisher:
             message = signed_message(self._pubsub.author, data, topics, sequence)
         else:
             message = build_message(data=data, topics=topics)
-        excess = len(message.raw) + FIELD_HEAD - self._pubsub.parameters.max_rpc_size
+        excess = len(message.raw) + FIELD_HEAD - self._max_rpc_size
         if excess > 0:  # long topics: peers would drop us for such an RPC
             raise MessageTooLargeError(len(data), max(0, len(data) - excess))
-        message.id = self._rules.of(topics[0]).message_id(message)
+        message.id = terms.message_id(message)
         if not usable(message.id):
             raise LocalProtocolError(
                 f"the id function of {topics[0]!r} must return 1 to {LONGEST_MESSAGE_ID} bytes"
@@ -118,18 +122,18 @@ class Publisher:
         queued: list[Peer] = []
         dropped: dict[Peer, str] = {}
         frame = message_frame(message)
+        message_frame_to = pubsub.outbox.message_frame
         targets = pubsub.router.targets(message, True, now)
         if len(message.topics) > 1:
             targets = dict.fromkeys(targets)
         for peer in targets:
-            queue = pubsub.peers[peer].queue
-            line_free = queue.writable and not queue.waiting
-            if not pubsub.outbox.message_frame(peer, message, frame):
-                dropped[peer] = "queue_full"
-            elif line_free:
+            place = message_frame_to(peer, message, frame)
+            if place is NEXT:
                 reached.append(peer)
-            else:
+            elif place is BEHIND:
                 queued.append(peer)
+            else:
+                dropped[peer] = "queue_full"
         return Receipt(message.id, message.topics[0], tuple(reached), tuple(queued), dropped)
 
 

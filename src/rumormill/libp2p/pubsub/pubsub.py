@@ -93,6 +93,9 @@ class Pubsub:
         self.effects: list[PubsubEffect] = []
         """What the call under way has brought about so far."""
         self.peers: dict[Peer, PeerState] = {}
+        self.listening: dict[str, None] = {}
+        """The topics we listen to: for :meth:`joined` without a call, in the midst of much work."""
+        self._queue_bytes = self.parameters.queue_bytes
         self._kinds = ControlKinds()
         self._control_handlers: dict[type, Callable[[Peer, Any, float], None]] = {}
         self.outbox = Outbox(self, self._kinds)
@@ -107,7 +110,6 @@ class Pubsub:
         self.table = SubscriptionTable(self.parameters.max_topics_per_peer)
         """Who listens to what."""
         inbox = Inbox(self, self._intake, self._kinds, self._control_handlers)
-        self._topics: dict[str, None] = {}
         self._now = 0.0
         self._handlers: dict[type, Callable[[Any, float], None]] = {}
         self._on(Received, inbox.receive)
@@ -172,7 +174,7 @@ class Pubsub:
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics we listen to."""
-        return tuple(self._topics)
+        return tuple(self.listening)
 
     def subscribers(self, topic: str) -> Mapping[Peer, None]:
         """Connected peers that listen to the topic, in the order in which they said so."""
@@ -184,7 +186,7 @@ class Pubsub:
 
     def joined(self, topic: str) -> bool:
         """Whether we listen to the topic."""
-        return topic in self._topics
+        return topic in self.listening
 
     def knows(self, message_id: bytes) -> bool:
         """Whether the message was seen, or is being checked right now."""
@@ -196,21 +198,22 @@ class Pubsub:
 
     def full(self, topics: tuple[str, ...], size: int = 0) -> bool:
         """Whether a message of ``size`` bytes published now would find a queue without room."""
-        peers, size = self.peers, size + ENVELOPE
+        size += ENVELOPE
+        if not self.outbox.crowded and size * 2 <= self._queue_bytes:
+            return False  # as nearly always: every queue is half empty
+        peers = self.peers
         return any(peers[peer].queue.full(size) for peer in self.router.would_reach(topics))
 
     def watch_room(self, topics: tuple[str, ...], size: int = 0) -> None:
         """Report by ``RoomAgain``, once it has room, each peer for which :meth:`full` holds."""
         for peer in self.router.would_reach(topics):
-            queue = self.peers[peer].queue
-            if queue.full(size + ENVELOPE):
-                queue.was_full = True
+            self.outbox.watch_room(peer, size + ENVELOPE)
 
     def sizes(self) -> dict[str, int]:
         """How many entries each table has: for tests of bounded memory, and for operators."""
         sizes = {
             "peers": len(self.peers),
-            "topics": len(self._topics),
+            "topics": len(self.listening),
             "peer_topics": len(self.table),
             "seen": len(self._intake.seen),
             "checks": len(self._intake.checks),
@@ -274,7 +277,7 @@ class Pubsub:
             tell(peer)
 
     def _announce_all(self, peer: Peer) -> None:
-        for topic in self._topics:
+        for topic in self.listening:
             self.outbox.announce(peer, topic, True)
 
     def _on_writable(self, writable: Writable, now: float) -> None:
@@ -314,11 +317,11 @@ class Pubsub:
 
     def _on_subscribe(self, command: Subscribe, now: float) -> None:
         topic = check_topic(command.topic)
-        if topic in self._topics:
+        if topic in self.listening:
             return
         if not self.allows(topic):
             raise LocalProtocolError(f"the topic {topic!r} is not among the allowed ones")
-        self._topics[topic] = None
+        self.listening[topic] = None
         self.emit(trace.SUBSCRIBED, topic)
         for peer in self.peers:
             self.outbox.announce(peer, topic, True)
@@ -327,9 +330,9 @@ class Pubsub:
 
     def _on_unsubscribe(self, command: Unsubscribe, now: float) -> None:
         topic = command.topic
-        if topic not in self._topics:
+        if topic not in self.listening:
             return
-        del self._topics[topic]
+        del self.listening[topic]
         self.emit(trace.UNSUBSCRIBED, topic)
         if not command.quietly:
             for peer in self.peers:

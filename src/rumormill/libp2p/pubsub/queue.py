@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from enum import IntEnum
 from typing import Any
 
 from rumormill.core.protobuf import bytes_field
@@ -18,12 +19,26 @@ from rumormill.libp2p.wire.limits import RpcLimits
 from rumormill.libp2p.wire.rpc import Subscription, subscription_field
 
 
+class Place(IntEnum):
+    """Where a message stands that is to be sent to a peer."""
+
+    NOWHERE = 0
+    """There was no room for it."""
+    NEXT = 1
+    """The line is free: it leaves with the next write."""
+    BEHIND = 2
+    """Others wait before it."""
+
+
+NOWHERE, NEXT, BEHIND = Place  # looked up once, not for every message
+
+
 class PeerQueue:
     """The outbound side of one peer."""
 
     __slots__ = (
         "_bytes", "_control", "_messages", "_most_bytes", "_most_messages", "_subscriptions",
-        "was_full", "writable",
+        "crowded", "was_full", "writable",
     )  # fmt: skip
 
     def __init__(self, most_messages: int, most_bytes: int) -> None:
@@ -35,20 +50,26 @@ class PeerQueue:
         self._control: dict[MergeRule, Waiting] = {}
         self.writable = True
         """Whether the line to the peer takes packets now."""
+        self.crowded = False
+        """Whether more than half of the room was taken since it was last half empty."""
         self.was_full = False
         """Whether a message found no room, or a publisher asked for it, since there was last room
         again."""
 
     # ---- filling
 
-    def add_message(self, frame: bytes) -> bool:
-        """Queue a whole RPC frame with one message; False if there is no room for it."""
-        if self.full(len(frame)):
-            self.was_full = True
-            return False
-        self._messages.append(frame)
-        self._bytes += len(frame)
-        return True
+    def add_message(self, frame: bytes) -> Place:
+        """Queue a whole RPC frame with one message; says where it stands."""
+        messages = self._messages
+        waiting, size = len(messages), self._bytes + len(frame)
+        if waiting >= self._most_messages or (size > self._most_bytes and waiting):  # full
+            self.was_full = self.crowded = True
+            return NOWHERE
+        messages.append(frame)
+        self._bytes = size
+        if (waiting + 1) * 2 > self._most_messages or size * 2 > self._most_bytes:
+            self.crowded = True
+        return BEHIND if waiting or not self.writable else NEXT
 
     def full(self, size: int = 0) -> bool:
         """Whether a frame of ``size`` bytes would find no room. One frame always fits."""

@@ -6,6 +6,7 @@ protocol finds its fields there.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from rumormill.core.errors import RemoteProtocolError
@@ -139,9 +140,12 @@ def subscription_field(subscription: Subscription) -> bytes:
 
 def message_frame(message: WireMessage) -> bytes:
     """The RPC that carries one message, length prefix included: the same for every peer."""
-    size = encode_varint(len(message.raw))
-    length = encode_varint(1 + len(size) + len(message.raw))
-    return b"".join((length, _MESSAGE_TAG_BYTES, size, message.raw))
+    raw = message.raw
+    return _frame_head(len(raw)) + raw
 
 
-_MESSAGE_TAG_BYTES = bytes((MESSAGE_TAG,))
+@lru_cache(maxsize=4096)
+def _frame_head(size: int) -> bytes:
+    """What stands before a message of so many bytes: many are of one size."""
+    inner = bytes((MESSAGE_TAG,)) + encode_varint(size)
+    return encode_varint(len(inner) + size) + inner
