@@ -14,6 +14,7 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 LONGEST_FIRST = (
+    "spark faults",
     "spark tables",
     "spark",
     # It mostly waits, and leaves the cores to Spark.
@@ -27,6 +28,9 @@ LONGEST_FIRST = (
     "tests/bep50",
 )
 """Groups, and folders of files, that begin before the others, in this order."""
+
+FAULTS = ("test_faults.py", "test_go_network.py")
+"""Files of ``tests/spark`` that take longest; they share a session of their own."""
 
 OWN_SPARK = ("test_cluster.py", "test_java.py", "test_readme.py")
 """Files of ``tests/spark`` that start Spark in processes of their own, or do without."""
@@ -64,7 +68,7 @@ def group(nodeid: str) -> str:
     if path.is_relative_to("tests/spark/tables"):
         return "spark tables"
     if path.parent == PurePosixPath("tests/spark") and path.name not in OWN_SPARK:
-        return "spark"
+        return "spark faults" if path.name in FAULTS else "spark"
     return str(path)
 
 

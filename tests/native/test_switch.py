@@ -13,7 +13,7 @@ from tests.helpers.interop.real_peers import missing_peer
 
 PROGRAM = """
 import rumormill, rumormill.core.ed25519 as ed25519
-rumormill.open("gossipsub")
+rumormill.Libp2pNetwork  # loaded at first use
 print(ed25519.native_in_use())
 """
 

@@ -161,7 +161,7 @@ def test_an_act_for_which_something_is_not_installed_is_left_out_in_a_sentence(
     def without_bencode(name: str) -> object:
         return None if name == "bencode2" else importlib.util.find_spec(name)
 
-    monkeypatch.setattr("rumormill.live.families.find_spec", without_bencode)
+    monkeypatch.setattr("rumormill.system.packages.find_spec", without_bencode)
     assert [act.network for act in acts_of(None)] == ["gossipsub"]
     assert "pip install 'rumormill[bep50]'" in capsys.readouterr().err
     with pytest.raises(ConfigError, match="bencode2"):

@@ -30,7 +30,6 @@ def capture(folder: Path, records: int) -> None:
     """Append messages until there are enough."""
     parameters = SpoolParameters(fsync="never", segment_bytes=4 << 20)
     with SpoolWriter(folder, parameters, live=False) as writer:
-        print("capturing", flush=True)
         while (number := open_log(folder, MESSAGES).bounds().latest) < records:
             writer.batch(MESSAGES, message_batch(number, min(BATCH, records - number)))
             writer.flush()
