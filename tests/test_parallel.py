@@ -16,13 +16,14 @@ class Item:
     nodeid: str
 
 
-def test_tests_that_ask_for_the_spark_session_are_in_two_groups() -> None:
+def test_tests_that_ask_for_the_spark_session_are_in_three_groups() -> None:
     users = [
         path.relative_to(ROOT).as_posix()
         for path in sorted((ROOT / "tests" / "spark").rglob("test_*.py"))
         if "spark: SparkSession" in path.read_text()
     ]
-    assert {group(f"{path}::test_something[1::2]") for path in users} == {"spark", "spark tables"}
+    groups = {group(f"{path}::test_something[1::2]") for path in users}
+    assert groups == {"spark", "spark faults", "spark tables"}
 
 
 def test_what_needs_no_session_shares_a_process_only_with_its_file() -> None:
@@ -66,7 +67,9 @@ def test_a_test_that_ends_its_process_fails_once_and_the_others_still_run(tmp_pa
 def test_what_is_named_is_there() -> None:
     folders = [each for each in LONGEST_FIRST if "/" in each]
     assert [each for each in folders if not (ROOT / each).is_dir()] == []
-    assert [each for each in OWN_SPARK if not (ROOT / "tests/spark" / each).exists()] == []
+    assert [
+        each for each in (*OWN_SPARK, *FAULTS) if not (ROOT / "tests/spark" / each).exists()
+    ] == []
 
 
 def test_what_takes_long_begins_and_the_rest_keeps_its_order() -> None:
