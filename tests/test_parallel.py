@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.helpers.parallel import LONGEST_FIRST, OWN_SPARK, group, longest_first
+from tests.helpers.parallel import FAULTS, LONGEST_FIRST, OWN_SPARK, group, longest_first
 from tests.helpers.places import ROOT, environment
 
 
