@@ -50,18 +50,19 @@ class Inbox:
             return  # the rest of what a dropped peer had sent
         gate = self._gate
         try:
-            for frame in state.reader.feed(received.packet):
+            buffer, places = state.reader.cut(received.packet)
+            for start, end in places:
                 if gate is not None and (admission := gate(peer, now)) != "all":
-                    self._on_gated(peer, state, frame, admission, now)
+                    self._on_gated(peer, state, buffer[start:end], admission, now)
                     continue
-                start = 0 if self._trace_packets else lone_message(frame)
-                if start:  # as most are: worth saving the RPC around it
-                    message = decode_message(frame[start:], self._limits.topics_per_message)
+                inside = 0 if self._trace_packets else lone_message(buffer, start, end)
+                if inside:  # as most are: worth saving the RPC around it, and a copy of it
+                    message = decode_message(buffer[inside:end], self._limits.topics_per_message)
                     self._intake.receive(peer, state, message, now)
                 else:
-                    rpc = decode_rpc(frame, self._limits, self._kinds)
+                    rpc = decode_rpc(buffer[start:end], self._limits, self._kinds)
                     if self._trace_packets:
-                        self._trace_packet(peer, len(frame), rpc)
+                        self._trace_packet(peer, end - start, rpc)
                     self._on_rpc(peer, state, rpc, now)
                 if peer not in peers:
                     return  # it was one rejected message too many

@@ -49,15 +49,20 @@ class FrameReader:
         Raises :class:`RemoteProtocolError` as soon as a length announces too much, before any of
         that frame is kept.
         """
+        buffer, places = self.cut(data)
+        return [buffer[start:end] for start, end in places]
+
+    def cut(self, data: bytes) -> tuple[bytes, list[tuple[int, int]]]:
+        """The same without a copy: a buffer, and where in it each whole frame begins and ends."""
         pending = self._pending
         if pending:
             # Until the frame is whole its bytes are only put aside: a megabyte that trickles in
             # must not be looked at, or copied, with every byte of it.
             if len(pending) + len(data) < self._wanted:
                 pending += data
-                return []
+                return b"", []
             data = b"".join((pending, data))
-        frames: list[bytes] = []
+        places: list[tuple[int, int]] = []
         start, size, wanted = 0, len(data), 0
         while start < size:
             length, offset = data[start], start + 1
@@ -78,11 +83,11 @@ class FrameReader:
             if end > size:
                 wanted = end - start
                 break
-            frames.append(data[offset:end])
+            places.append((offset, end))
             start = end
         self._pending = bytearray(data[start:])
         self._wanted = wanted
-        return frames
+        return data, places
 
     @staticmethod
     def _length(data: bytes, start: int, size: int) -> tuple[int, int] | None:

@@ -63,7 +63,7 @@ def decode_rpc(
     skip_messages: bool = False,
 ) -> Rpc:
     """Read one RPC; raises :class:`RemoteProtocolError` for anything malformed or over a limit."""
-    start = 0 if skip_messages else lone_message(frame)
+    start = 0 if skip_messages else lone_message(frame, 0, len(frame))
     if start:
         return Rpc((), (decode_message(frame[start:], limits.topics_per_message),))
     subscriptions: list[Subscription] = []
@@ -101,18 +101,20 @@ def decode_rpc(
     return Rpc(tuple(subscriptions), tuple(messages), control, b"".join(other), skipped)
 
 
-def lone_message(frame: bytes) -> int:
-    """Where the message begins if the RPC is one message and nothing else, as most are; or 0."""
-    size = len(frame)
-    if size < 3 or frame[0] != MESSAGE_TAG:
+def lone_message(buffer: bytes, start: int, end: int) -> int:
+    """Where the message begins if the RPC in ``buffer[start:end]`` is one message and nothing
+    else, as most are; or 0.
+    """
+    size = end - start
+    if size < 3 or buffer[start] != MESSAGE_TAG:
         return 0
-    length = frame[1]
+    length = buffer[start + 1]
     if length < 0x80:
-        return 2 if length + 2 == size else 0
-    high = frame[2]
+        return start + 2 if length + 2 == size else 0
+    high = buffer[start + 2]
     if high >= 0x80:
         return 0
-    return 3 if length + (high << 7) - 0x80 + 3 == size else 0
+    return start + 3 if length + (high << 7) - 0x80 + 3 == size else 0
 
 
 def _decode_subscription(frame: bytes, start: int, end: int) -> Subscription:
