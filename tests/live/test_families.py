@@ -38,14 +38,6 @@ def point(name: str, value: str) -> EntryPoint:
     return EntryPoint(name, f"{__name__}:{value}", GROUP)
 
 
-@pytest.fixture(autouse=True)
-def importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Entry points name this module, which pytest loads under a name of its own."""
-    import sys
-
-    monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
-
-
 def test_families_stand_in_their_order_and_networks_by_name() -> None:
     found = load([point("pigeons", "PIGEONS"), point("doves", "DOVES")])
     assert [family.name for family in found.families] == ["doves", "pigeons"]
@@ -81,6 +73,19 @@ def test_who_asks_for_a_network_that_is_not_there_is_told_of_what_could_not_be_l
     monkeypatch.setattr(families, "registry", lambda: broken)
     with pytest.raises(ConfigError, match=r"must be one of pigeon, not 'dove'; the family broken"):
         find_family("dove")
+
+
+def test_what_is_wrong_with_a_family_is_warned_of_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(families, "entry_points", lambda group: [point("broken", "MISSING")])
+    families.registry.cache_clear()
+    try:
+        assert families.registry().families == families.registry().families == ()
+    finally:
+        families.registry.cache_clear()
+    (record,) = caplog.records
+    assert record.getMessage().startswith("the family broken (")
 
 
 def test_the_families_of_this_distribution_are_found() -> None:

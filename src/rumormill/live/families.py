@@ -6,12 +6,13 @@ Each entry point names one :class:`~rumormill.live.family.Family` object::
     [project.entry-points."rumormill.families"]
     pigeons = "pigeons.family:FAMILY"
 
-A family that cannot be loaded harms nobody else: whoever asks for a network that is not there is
-told of it.
+A family that cannot be loaded harms nobody else: it is warned of, and whoever asks for a network
+that is not there is told of it.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -23,6 +24,8 @@ from rumormill.system.packages import require
 
 GROUP = "rumormill.families"
 """The group of entry points."""
+
+log = logging.getLogger("rumormill")
 
 
 class Registry(NamedTuple):
@@ -68,8 +71,11 @@ def _source(point: EntryPoint) -> str:
 
 @cache
 def registry() -> Registry:
-    """The families that are installed; looked for once."""
-    return load(entry_points(group=GROUP))
+    """The families that are installed; looked for once, and warned of what is wrong with them."""
+    found = load(entry_points(group=GROUP))
+    for problem in found.problems:
+        log.warning("%s", problem)
+    return found
 
 
 def families() -> tuple[Family, ...]:
