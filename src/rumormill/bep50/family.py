@@ -33,6 +33,7 @@ class Bep50Family(Family):
     listen = "127.0.0.1:0"
     listen_example = "0.0.0.0:6881"
     peer_example = "192.0.2.7:6881"
+    topics_of_keys = True
     topic_help = "PUBLIC_KEY or PUBLIC_KEY:SALT"
     key_types = ("bep50",)
     key_help = "the key of its topics, for those who publish"

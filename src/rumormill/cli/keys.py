@@ -23,8 +23,8 @@ def run_keygen(network: str, out: Path, force: bool, as_json: bool) -> int:
     except FileExistsError:
         problem = f"{out} exists; --force overwrites it, and its identity is lost"
         raise RumormillError(problem) from None
-    if family.topic_help and not as_json:
-        print(public["id"])  # one word, for a shell: topics are made of it
+    if family.topics_of_keys and not as_json:
+        print(public["id"])  # for a shell, which makes a topic of it
     else:
         show("key", {**public, "file": str(out)}, as_json)
     return 0

@@ -88,8 +88,6 @@ class DemoAct(NamedTuple):
     """Messages a second."""
     publishers: int = 3
     """At most so many, and at most a third of the nodes."""
-    settings: Mapping[str, Any] = NOTHING
-    """Of every node, as ``--set`` takes them."""
 
 
 class Family(ABC):
@@ -140,6 +138,8 @@ class Family(ABC):
     """An address to listen at, for the help."""
     peer_example: ClassVar[str] = ""
     """The address of a node elsewhere, for the help."""
+    topics_of_keys: ClassVar[bool] = False
+    """Whether a topic is made of the id of a key: then ``keygen`` prints that word alone."""
     topic_help: ClassVar[str] = ""
     """How a topic is written, where it is more than a name."""
 

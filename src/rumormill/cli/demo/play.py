@@ -97,8 +97,6 @@ class Play:
             words += ["--key-file", str(self._key)]
         if self._keep:
             words += ["--spool", str(self.spools[node.number])]
-        for key, value in act.settings.items():
-            words += ["--set", f"{key}={value}"]
         return words
 
     async def _start(self, node: Node) -> None:
