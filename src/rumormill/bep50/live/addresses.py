@@ -6,7 +6,6 @@ import re
 
 from rumormill.bep50.wire.addresses import parse_address, peer_text
 from rumormill.core.addresses import Endpoint
-from rumormill.live.transports import udp
 
 _IPV4 = re.compile(r"[0-9.]+", re.ASCII)
 
@@ -31,13 +30,3 @@ class PeerAddresses:
 
 
 ADDRESSES = PeerAddresses()
-
-
-async def resolve_all(text: str) -> tuple[str, ...]:
-    """Every peer at an address whose host may be a name; see :func:`udp.resolve_all`."""
-    return await udp.resolve_all(text, ADDRESSES)
-
-
-async def resolve(text: str) -> str:
-    """The first peer at an address whose host may be a name."""
-    return (await resolve_all(text))[0]

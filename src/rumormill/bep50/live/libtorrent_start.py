@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import socket
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from rumormill.bep50.live.addresses import ADDRESSES
 from rumormill.bep50.live.libtorrent_dht import is_private, session_settings
 from rumormill.bep50.main_dht.parameters import SessionParameters
 from rumormill.bep50.wire.addresses import (
@@ -16,7 +15,8 @@ from rumormill.bep50.wire.addresses import (
     parse_peer,
     peer_text,
 )
-from rumormill.core.errors import ConfigError
+from rumormill.core.errors import ConfigError, ConnectError
+from rumormill.live.transports.udp import resolve_all
 
 
 class Plan(NamedTuple):
@@ -51,16 +51,12 @@ def _listen_interfaces(parameters: SessionParameters, own: Sequence[str]) -> lis
 
 
 async def _resolved(addresses: Sequence[str]) -> tuple[str, ...]:
-    loop = asyncio.get_running_loop()
     nodes: dict[str, None] = {}
     for address in addresses:
-        host, port = parse_address(address)
         try:
-            found = await loop.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
-        except OSError as error:
-            problem = f"cannot find the host of {address}: {error.strerror}"
-            raise ConfigError("main_dht_nodes", problem) from None
-        nodes |= {peer_text(str(each[4][0]).partition("%")[0], port): None for each in found}
+            nodes |= dict.fromkeys(await resolve_all(address, ADDRESSES))
+        except ConnectError as error:
+            raise ConfigError("main_dht_nodes", str(error)) from None
     return tuple(nodes)
 
 
