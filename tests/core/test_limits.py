@@ -8,7 +8,14 @@ from types import FrameType
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumormill.core.limits import Allowance, Allowances
+from rumormill.core.limits import (
+    PATIENCE_RATE,
+    WORN_OUT,
+    Allowance,
+    Allowances,
+    Work,
+    WorkLimits,
+)
 
 RATE, BURST = 2.0, 5.0
 ROUNDING = 1e-6
@@ -124,3 +131,82 @@ def steps_of_a_new_key(most: int, now: float) -> int:
     finally:
         sys.settrace(before)
     return lines
+
+
+# ---- work
+
+LIMITS = WorkLimits(share=0.1, burst=0.5, patience=5.0)
+
+
+def test_work_within_the_burst_costs_no_rest() -> None:
+    work = Work(LIMITS, now=0.0)
+    work.spend("ids", 500_000)
+    assert work.rest(now=0.0) == 0.0
+
+
+def test_the_rest_is_as_long_as_it_takes_to_pay_what_is_beyond_the_burst() -> None:
+    work = Work(LIMITS, now=0.0)
+    work.spend("ids", 600_000)
+    assert work.rest(now=0.0) == 1.0
+    assert work.rest(now=1.0) == 0.0
+    work.spend("ids", 100_000)
+    assert work.rest(now=1.0) == 1.0
+
+
+def test_the_rest_is_named_by_what_cost_most_since_the_last() -> None:
+    work = Work(LIMITS, now=0.0)
+    work.spend("ids", 100_000)
+    work.spend("subscriptions", 500_000)
+    work.rest(now=0.0)
+    assert work.reason == "subscriptions"
+    work.spend("ids", 1_000)
+    work.rest(now=1.0)
+    assert work.reason == "ids"
+
+
+def test_what_was_of_use_is_given_back_and_never_more_than_that() -> None:
+    work = Work(LIMITS, now=0.0)
+    work.spend("messages", 300_000)
+    work.earn(900_000)
+    assert work.debt == 0.0
+
+
+def test_who_is_held_back_all_the_time_is_worn_out_once_its_patience_is() -> None:
+    work, now, rested = Work(LIMITS, now=0.0), 0.0, 0.0
+    while True:
+        work.spend("ids", 1_000_000)
+        seconds = work.rest(now)
+        if seconds == WORN_OUT:
+            break
+        now += seconds
+        rested += seconds
+    # No more than the patience, and what of it came back meanwhile.
+    assert 0.0 < rested <= LIMITS.patience + PATIENCE_RATE * now
+
+
+def test_who_is_at_the_edge_of_its_allowance_is_never_worn_out() -> None:
+    work, now = Work(LIMITS, now=0.0), 0.0
+    work.spend("ids", 500_000)
+    for _ in range(10_000):
+        now += 1.0
+        work.spend("ids", 105_000)  # five per cent above its share
+        assert work.rest(now) < WORN_OUT
+
+
+@given(st.lists(st.tuples(st.floats(0, 2), st.floats(0, 300_000)), max_size=200))
+def test_nobody_who_rests_as_told_makes_us_do_more_than_share_and_burst(
+    steps: list[tuple[float, float]],
+) -> None:
+    work, now, spent, largest = Work(LIMITS, now=0.0), 0.0, 0.0, 0.0
+    for pause, cost in steps:
+        now += pause
+        work.spend("ids", cost)
+        spent += cost
+        largest = max(largest, cost)
+        rest = work.rest(now)
+        if rest == WORN_OUT:
+            return
+        now += rest
+        # What one input cost is known after it: it may be beyond the burst once.
+        most = (LIMITS.burst + LIMITS.share * now) * 1_000_000 + largest
+        assert spent <= most + 1.0

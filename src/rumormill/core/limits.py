@@ -2,14 +2,26 @@
 
 One :class:`Allowance` is for one thing that is counted (the pings of one connection, the rejected
 messages of one peer); :class:`Allowances` keeps one for each of many keys that strangers choose.
+
+:class:`Work` is for all that one peer makes us do: each kind of it has a price, paid from one
+allowance. Who has used it up is held back for a while, and who does nothing else is dropped.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 Key = TypeVar("Key")
+
+MICROSECONDS = 1_000_000
+"""Of work in a second: prices are in microseconds of one core, as measured, more or less."""
+
+SHORTEST_REST = 0.02
+"""Seconds. A shorter one would only cost us timers."""
+
+WORN_OUT = float("inf")
+"""A rest without an end: the peer has been held back so much that it is to be dropped."""
 
 FORGOTTEN_AT_ONCE = 2
 """Full allowances that one call forgets: more than it can add, so that they become fewer."""
@@ -95,3 +107,77 @@ class Allowances(Generic[Key]):
             if oldest is None or not by_key[oldest].idle(now):
                 return
             del by_key[oldest]
+
+
+class WorkLimits(NamedTuple):
+    """How much work one peer may make us do for nothing."""
+
+    share: float
+    """Of one core: seconds of work for each second."""
+    burst: float
+    """Seconds of work at once."""
+    patience: float
+    """Seconds that it may have to rest, and a tenth of a second more with each that passes; then
+    it is to be dropped."""
+
+
+PATIENCE_RATE = 0.1
+"""Seconds of rest for each second that wear nobody's patience out: an honest peer may be at the
+edge of its allowance for ever."""
+
+
+class Work:
+    """What one peer has made us do, in microseconds, beyond what was of use.
+
+    Whoever does some of it for the peer says so by :meth:`spend`, with a name for the trace; what
+    turns out to be of use costs nothing, so it is not spent, or is given back by :meth:`earn`. After
+    each input of the peer, :meth:`rest` says for how long nothing more may be taken of it.
+
+    >>> work = Work(WorkLimits(share=0.05, burst=0.25, patience=10.0), now=0.0)
+    >>> work.spend("ids", 200_000)
+    >>> work.rest(now=0.0)
+    0.0
+    >>> work.spend("ids", 100_000)
+    >>> work.rest(now=0.0), work.reason
+    (1.0, 'ids')
+    """
+
+    __slots__ = ("_burst", "_by_kind", "_limits", "_patience", "_since", "debt", "reason")
+
+    def __init__(self, limits: WorkLimits, now: float) -> None:
+        self._limits = limits
+        self._burst = limits.burst * MICROSECONDS
+        self._since = now
+        self._by_kind: dict[str, float] = {}
+        self._patience = Allowance(PATIENCE_RATE, limits.patience)
+        self.debt = 0.0
+        """Microseconds that were spent and that time has not paid for yet."""
+        self.reason = ""
+        """What most of the work before the last rest was."""
+
+    def spend(self, kind: str, cost: float) -> None:
+        """The peer made us do ``cost`` microseconds of work of a kind, for nothing."""
+        self.debt += cost
+        self._by_kind[kind] = self._by_kind.get(kind, 0.0) + cost
+
+    def earn(self, cost: float) -> None:
+        """What was spent before turned out to be of use."""
+        self.debt = max(0.0, self.debt - cost)
+
+    def rest(self, now: float) -> float:
+        """Seconds for which nothing is to be taken of the peer: nearly always 0.0.
+
+        :data:`WORN_OUT` if it is to be dropped instead.
+        """
+        if self.debt <= self._burst:
+            return 0.0
+        rate = self._limits.share * MICROSECONDS
+        self.debt = max(0.0, self.debt - max(0.0, now - self._since) * rate)
+        self._since = now
+        over = self.debt - self._burst
+        if over <= 0.0:
+            return 0.0
+        self.reason = max(self._by_kind, key=self._by_kind.__getitem__, default="")
+        self._by_kind.clear()
+        seconds = max(over / rate, SHORTEST_REST)
+        return seconds if self._patience.take(seconds, now) else WORN_OUT

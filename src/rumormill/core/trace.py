@@ -66,6 +66,7 @@ DUPLICATE = "duplicate"  # another copy
 REJECTED = "rejected"  # not passed on, the sender pays; fields: reason
 IGNORED = "ignored"  # not passed on, nobody pays; fields: reason
 DROPPED = "dropped"  # lost for want of room; fields: what, reason, count
+HELD_BACK = "held_back"  # nothing is taken of a peer for a while; fields: reason, seconds
 PROTOCOL_ERROR = "protocol_error"  # a peer broke the protocol; fields: reason, detail
 PACKET_SENT = "packet_sent"  # fields: size, and counts by kind
 PACKET_RECEIVED = "packet_received"  # fields: size, and counts by kind

@@ -105,6 +105,27 @@ class DialEnded(NamedTuple):
     problem: str = ""
 
 
+class RestTransport(NamedTuple):
+    """Take no bytes of a connection for so many seconds: its peer has used up its allowance.
+
+    What it sends waits on its side, by the transport's own flow control.
+    """
+
+    connection: int
+    seconds: float
+
+
+class RestPeer(NamedTuple):
+    """Take nothing of ``peer`` for so many seconds: it has used up its allowance.
+
+    On datagrams, what it sends meanwhile is dropped before it is parsed; on connections it waits,
+    by :class:`RestTransport` on each of them.
+    """
+
+    peer: Peer
+    seconds: float
+
+
 class HoldPeer(NamedTuple):
     """While ``held``, grant ``peer`` no room for more bytes: its messages wait to be checked."""
 
@@ -117,5 +138,7 @@ TransportInput: TypeAlias = (
 )
 """What a transport of byte streams tells its machine."""
 
-TransportEffect: TypeAlias = OpenTransport | CancelTransport | WriteBytes | CloseTransport
+TransportEffect: TypeAlias = (
+    OpenTransport | CancelTransport | WriteBytes | CloseTransport | RestTransport
+)
 """What a machine wants of a transport of byte streams."""
