@@ -130,8 +130,8 @@ class Work:
     """What one peer has made us do, in microseconds, beyond what was of use.
 
     Whoever does some of it for the peer says so by :meth:`spend`, with a name for the trace; what
-    turns out to be of use costs nothing, so it is not spent, or is given back by :meth:`earn`. After
-    each input of the peer, :meth:`rest` says for how long nothing more may be taken of it.
+    turns out to be of use costs nothing, so it is not spent, or is given back by :meth:`earn`.
+    After each input of the peer, :meth:`rest` says for how long nothing more may be taken of it.
 
     >>> work = Work(WorkLimits(share=0.05, burst=0.25, patience=10.0), now=0.0)
     >>> work.spend("ids", 200_000)
