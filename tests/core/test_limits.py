@@ -164,11 +164,13 @@ def test_the_rest_is_named_by_what_cost_most_since_the_last() -> None:
     assert work.reason == "ids"
 
 
-def test_what_was_of_use_is_given_back_and_never_more_than_that() -> None:
-    work = Work(LIMITS, now=0.0)
-    work.spend("messages", 300_000)
-    work.earn(900_000)
-    assert work.debt == 0.0
+def test_who_costs_much_for_what_is_of_use_rests_and_is_never_worn_out() -> None:
+    work, now = Work(LIMITS, now=0.0), 0.0
+    for _ in range(1_000):
+        work.spend("signatures", 1_000_000, blame=False)
+        rest = work.rest(now)
+        assert 0.0 < rest < WORN_OUT
+        now += rest
 
 
 def test_who_is_held_back_all_the_time_is_worn_out_once_its_patience_is() -> None:

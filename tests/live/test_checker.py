@@ -11,7 +11,8 @@ import pytest
 
 from rumormill.core.machine import Check, Checked
 from rumormill.core.message import Message
-from rumormill.live.checker import GROUP_FROM, LARGEST_BATCH, Checker, Subject
+from rumormill.live.checker import GROUP_FROM, Checker, Subject
+from rumormill.live.lanes import MOST_CHECKS
 from rumormill.live.validation import Validators
 
 UNDER_CHECK = 512
@@ -112,11 +113,11 @@ async def test_without_helpers_everything_is_done_by_the_loop() -> None:
 
 
 async def test_a_flood_is_done_in_batches_with_turns_for_others_between(bench: Bench) -> None:
-    count = 3 * LARGEST_BATCH
+    count = 3 * MOST_CHECKS
     bench.check(*[Letter()] * count)
     assert bench.checker.pending == count
     await bench.until(count)
-    assert [len(batch) for batch in bench.batches] == [LARGEST_BATCH] * 3
+    assert [len(batch) for batch in bench.batches] == [MOST_CHECKS] * 3
     assert bench.checker.pending == 0
     bench.checker.close()
 
@@ -266,7 +267,7 @@ async def test_a_closed_checker_answers_nothing(bench: Bench) -> None:
 
 async def test_closing_in_the_midst_of_a_batch_leaves_no_thread(bench: Bench) -> None:
     bench.pause = 0.005
-    bench.check(*[Letter()] * LARGEST_BATCH)
+    bench.check(*[Letter()] * MOST_CHECKS)
     asyncio.get_running_loop().call_soon(bench.checker.close)
     await asyncio.sleep(0.01)
     assert not [each for each in threading.enumerate() if each.name.startswith("rumormill-check")]

@@ -120,6 +120,11 @@ class WorkLimits(NamedTuple):
     """Seconds that it may have to rest, and a tenth of a second more with each that passes; then
     it is to be dropped."""
 
+    @property
+    def burst_cost(self) -> float:
+        """The burst in microseconds, as prices are: nobody with less debt has to rest."""
+        return self.burst * MICROSECONDS
+
 
 PATIENCE_RATE = 0.1
 """Seconds of rest for each second that wear nobody's patience out: an honest peer may be at the
@@ -130,8 +135,8 @@ class Work:
     """What one peer has made us do, in microseconds, beyond what was of use.
 
     Whoever does some of it for the peer says so by :meth:`spend`, with a name for the trace; what
-    turns out to be of use costs nothing, so it is not spent, or is given back by :meth:`earn`.
-    After each input of the peer, :meth:`rest` says for how long nothing more may be taken of it.
+    is of use costs nothing. After each input of the peer, :meth:`rest` says for how long nothing
+    more may be taken of it.
 
     >>> work = Work(WorkLimits(share=0.05, burst=0.25, patience=10.0), now=0.0)
     >>> work.spend("ids", 200_000)
@@ -142,27 +147,32 @@ class Work:
     (1.0, 'ids')
     """
 
-    __slots__ = ("_burst", "_by_kind", "_limits", "_patience", "_since", "debt", "reason")
+    __slots__ = (
+        "_blame", "_burst", "_by_kind", "_limits", "_patience", "_since", "debt", "reason",
+    )  # fmt: skip
 
     def __init__(self, limits: WorkLimits, now: float) -> None:
         self._limits = limits
-        self._burst = limits.burst * MICROSECONDS
+        self._burst = limits.burst_cost
         self._since = now
         self._by_kind: dict[str, float] = {}
+        self._blame = 0.0
         self._patience = Allowance(PATIENCE_RATE, limits.patience)
         self.debt = 0.0
         """Microseconds that were spent and that time has not paid for yet."""
         self.reason = ""
         """What most of the work before the last rest was."""
 
-    def spend(self, kind: str, cost: float) -> None:
-        """The peer made us do ``cost`` microseconds of work of a kind, for nothing."""
+    def spend(self, kind: str, cost: float, *, blame: bool = True) -> None:
+        """The peer made us do ``cost`` microseconds of work of a kind.
+
+        Without ``blame`` it was of use, and only dear: it may have to rest for it, and is never
+        dropped.
+        """
         self.debt += cost
         self._by_kind[kind] = self._by_kind.get(kind, 0.0) + cost
-
-    def earn(self, cost: float) -> None:
-        """What was spent before turned out to be of use."""
-        self.debt = max(0.0, self.debt - cost)
+        if blame:
+            self._blame += cost
 
     def rest(self, now: float) -> float:
         """Seconds for which nothing is to be taken of the peer: nearly always 0.0.
@@ -178,6 +188,8 @@ class Work:
         if over <= 0.0:
             return 0.0
         self.reason = max(self._by_kind, key=self._by_kind.__getitem__, default="")
+        to_blame = self._blame / (sum(self._by_kind.values()) or 1.0)
         self._by_kind.clear()
+        self._blame = 0.0
         seconds = max(over / rate, SHORTEST_REST)
-        return seconds if self._patience.take(seconds, now) else WORN_OUT
+        return seconds if self._patience.take(seconds * to_blame, now) else WORN_OUT

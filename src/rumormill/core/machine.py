@@ -94,12 +94,14 @@ class Check(NamedTuple):
     """Is this message genuine and welcome? The answer comes back as :class:`Checked`.
 
     ``subject`` is the family's own form of the message with all that a check needs; the driver
-    finds the check by the family. ``peer`` is who sent it to us.
+    finds the check by the family. ``peer`` is who sent it to us, ``cost`` what the check takes, in
+    microseconds, roughly: dear ones wait for cheap ones of others.
     """
 
     token: int
     subject: Any
     peer: Peer | None = None
+    cost: float = 0.0
 
 
 # ---- inputs that every family shares

@@ -32,7 +32,7 @@ from rumormill.core.machine import (
     Writable,
 )
 from rumormill.core.trace import TraceEvent
-from rumormill.core.transport import HoldPeer
+from rumormill.core.transport import HoldPeer, RestPeer
 
 
 class StreamRestarted(NamedTuple):
@@ -73,6 +73,15 @@ PubsubInput: TypeAlias = (
 """What :class:`~rumormill.libp2p.pubsub.pubsub.Pubsub` takes."""
 
 PubsubEffect: TypeAlias = (
-    Send | Deliver | Check | Connect | Drop | Published | RoomAgain | HoldPeer | TraceEvent
+    Send
+    | Deliver
+    | Check
+    | Connect
+    | Drop
+    | Published
+    | RoomAgain
+    | HoldPeer
+    | RestPeer
+    | TraceEvent
 )
 """What :class:`~rumormill.libp2p.pubsub.pubsub.Pubsub` wants done."""

@@ -6,8 +6,8 @@ along instead of waiting: the crypto library releases the interpreter's lock, bu
 only waits for a busy interpreter gets it every five milliseconds, and verifies nothing. Measured
 with 20 us of other work per message: 109 us inline, 94 us handed over, 62 us shared.
 
-Answers are fed in the order of the checks and all at once, except where an ``async`` validator
-takes its time.
+Peers take turns (:mod:`~rumormill.live.lanes`). Answers are fed in the order of a peer's checks and
+all of a turn at once, except where an ``async`` validator takes its time, or a check is dear.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from rumormill.core.machine import Check, Checked, Peer, Verdict
 from rumormill.core.message import Message
+from rumormill.live.lanes import Lanes
 from rumormill.live.validation import ACCEPTED, FAILED, Opinion, Validators, gravest
 
 GROUP_FROM = 16
@@ -29,9 +30,6 @@ GROUP_FROM = 16
 
 SHARE = 4
 """Checks that a thread takes at a time."""
-
-LARGEST_BATCH = 256
-"""Checks done before the loop gets its turn again: about ten milliseconds."""
 
 MOST_HELPERS = 3
 
@@ -70,7 +68,7 @@ class Checker:
         spare = (os.cpu_count() or 1) - 1 if helpers is None else helpers
         self._helpers = min(spare, MOST_HELPERS)
         self._pool: ThreadPoolExecutor | None = None
-        self._queue: deque[Check] = deque()
+        self._queue = Lanes()
         self._batch: _Batch | None = None
         self._answers: list[Checked] = []
         self._scheduled = False
@@ -85,7 +83,7 @@ class Checker:
 
     def check(self, effect: Check) -> None:
         """Take a check; it is done at the end of this turn of the loop, with all others."""
-        self._queue.append(effect)
+        self._queue.add(effect)
         if not self._scheduled and self._batch is None and not self._closed:
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._turn)
@@ -95,14 +93,14 @@ class Checker:
         queue = self._queue
         if self._batch is not None or not queue or self._closed:
             return
-        if len(queue) == 1:
-            check = queue.popleft()
+        checks = queue.take()
+        size = len(checks)
+        if size == 1 and not queue:
+            check = checks[0]
             answer = self._answer(check, _outcome(check, self._subject.genuine))
             if answer is not None:
                 self._answer_all([answer])
             return
-        size = min(len(queue), LARGEST_BATCH)
-        checks = [queue.popleft() for _ in range(size)]
         if size >= GROUP_FROM and self._helpers:
             self._batch = _Batch(checks, self._subject.genuine)
             self._share(self._batch)

@@ -21,8 +21,8 @@ class End(Pipe):
     """
 
     __slots__ = (
-        "_blocked", "_clock", "_epoch", "_full", "_held", "_paused", "_received", "_stalled",
-        "adapter", "cut", "key", "label", "node", "open", "other",
+        "_blocked", "_clock", "_epoch", "_full", "_held", "_paused", "_received", "_rests_until",
+        "_stalled", "adapter", "cut", "key", "label", "node", "open", "other",
     )  # fmt: skip
 
     other: End
@@ -43,6 +43,7 @@ class End(Pipe):
         self._blocked = False  # not open, stalled or paused: the slow case
         self._stalled = False  # cut, or not yet recovered from it
         self._paused = False
+        self._rests_until = 0.0
         self._full = False
         self._held: list[tuple[Action, Any]] = []
         self._epoch = 0
@@ -146,6 +147,12 @@ class End(Pipe):
             if not paused:
                 self._clock.schedule(self._clock.now, self._release)
 
+    def rest(self, seconds: float) -> None:
+        """For so long nothing is handed to the machine: the other side's queue fills up."""
+        self._rests_until = max(self._rests_until, self._clock.now + seconds)
+        self._blocked = True
+        self._clock.schedule(self._rests_until, self._release)
+
     def stall(self, timeout: float) -> None:
         """A partition has come between the two sides; lose patience after ``timeout``."""
         self.cut = self._stalled = self._blocked = True
@@ -173,7 +180,8 @@ class End(Pipe):
 
     def _release(self, _: None = None) -> None:
         """Hand on what was held, unless there is still a reason to wait."""
-        if not self.open or self._stalled or self._paused:
+        resting = self._clock.now < self._rests_until
+        if not self.open or self._stalled or self._paused or resting:
             return
         self._blocked = False
         held, self._held = self._held, []

@@ -14,6 +14,7 @@ from rumormill.libp2p.gossipsub.mesh import Mesh
 from rumormill.libp2p.gossipsub.message_cache import MessageCache
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
 from rumormill.libp2p.pubsub.message_id import usable
+from rumormill.libp2p.pubsub.prices import ANSWERED_BYTE
 from rumormill.libp2p.pubsub.router import PubsubServices
 from rumormill.libp2p.wire.gossip import IHAVE, IWANT, IHave, IWant
 from rumormill.libp2p.wire.message import WireMessage
@@ -148,15 +149,22 @@ class Gossip(HeartbeatPart):
         if not self._candidates.can(peer, GOSSIP):
             self._pubsub.emit(trace.IGNORED, peer=peer, reason="iwant_from_floodsub_peer")
             return
+        unknown: list[bytes] = []
+        answered = 0
         for message_id in dict.fromkeys(each for part in iwant for each in part.message_ids):
             message = self.cache.get(message_id)
             if message is None:
-                self._pubsub.emit(
-                    trace.IGNORED, message_id=message_id, peer=peer, reason="iwant_not_cached"
-                )
+                unknown.append(message_id)
             elif self.cache.count_send(message_id, peer) > self._parameters.max_iwant_sends:
                 self._pubsub.emit(
                     trace.IGNORED, message.topics[0], message_id, peer, reason="iwant_too_often"
                 )
             else:
+                answered += len(message.raw)
                 self._pubsub.outbox.message(peer, message)
+        if unknown:
+            # As one, with the first of them: a peer may ask for five thousand at once.
+            reason, count = "iwant_not_cached", len(unknown)
+            self._pubsub.emit(trace.IGNORED, None, unknown[0], peer, reason=reason, count=count)
+        if answered:
+            self._pubsub.charge(peer, "answers", answered * ANSWERED_BYTE)

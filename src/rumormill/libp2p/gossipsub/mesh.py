@@ -99,16 +99,22 @@ class Mesh(HeartbeatPart):
 
     def handle_grafts(self, peer: Peer, grafts: tuple[Graft, ...], now: float) -> None:
         """The peer took us into its meshes; take it into ours, or say no."""
-        for graft in grafts:
-            self._handle_graft(peer, graft.topic, now)
+        topics = dict.fromkeys(graft.topic for graft in grafts)
+        unknown = [topic for topic in topics if topic not in self._peers]
+        if unknown:
+            # As one, with the first of them: a peer may name five thousand at once.
+            reason, count = "graft_unknown_topic", len(unknown)
+            self._pubsub.emit(trace.IGNORED, unknown[0], peer=peer, reason=reason, count=count)
+            if self._parameters.answer_unknown_graft:
+                for topic in unknown:
+                    self._pubsub.outbox.control(peer, Prune(topic))
+        for topic in topics:
+            if topic in self._peers:
+                self._handle_graft(peer, topic, now)
 
     def _handle_graft(self, peer: Peer, topic: str, now: float) -> None:
-        peers = self._peers.get(topic)
-        if peers is None:
-            self._pubsub.emit(trace.IGNORED, topic, peer=peer, reason="graft_unknown_topic")
-            if self._parameters.answer_unknown_graft:
-                self._pubsub.outbox.control(peer, Prune(topic))
-        elif not self._candidates.can(peer, MESH):
+        peers = self._peers[topic]
+        if not self._candidates.can(peer, MESH):
             self._pubsub.emit(trace.IGNORED, topic, peer=peer, reason="graft_from_floodsub_peer")
         elif self.backoffs.active(topic, peer, now):
             self._pubsub.emit(trace.REJECTED, topic, peer=peer, reason="graft_in_backoff")

@@ -22,7 +22,14 @@ from rumormill.core.machine import (
     Unsubscribe,
 )
 from rumormill.core.trace import TraceEvent
-from rumormill.core.transport import Dial, DialEnded, HoldPeer, TransportEffect, TransportInput
+from rumormill.core.transport import (
+    Dial,
+    DialEnded,
+    HoldPeer,
+    RestPeer,
+    TransportEffect,
+    TransportInput,
+)
 from rumormill.libp2p.effects import PubsubEffect
 
 PubsubCommand: TypeAlias = Publish | CheckedMany | Checked | Subscribe | Unsubscribe
@@ -36,7 +43,7 @@ HostEffect: TypeAlias = (
 )
 """What a host wants done: by its transport, by whoever checks messages, and told to its user."""
 
-_OF_CONNECTIONS = frozenset({Send, HoldPeer, Drop, Connect})
+_OF_CONNECTIONS = frozenset({Send, HoldPeer, RestPeer, Drop, Connect})
 
 
 def for_driver(effects: Sequence[PubsubEffect]) -> TypeGuard[Sequence[HostEffect]]:

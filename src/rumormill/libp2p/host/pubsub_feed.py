@@ -12,7 +12,7 @@ from typing import Protocol
 from rumormill.core.machine import Connect, Drop, Machine, PeerJoined, PeerLeft, Send, Writable
 from rumormill.core.timers import Timers
 from rumormill.core.trace import DROPPED
-from rumormill.core.transport import HoldPeer
+from rumormill.core.transport import HoldPeer, RestPeer, RestTransport
 from rumormill.libp2p.effects import PubsubEffect, PubsubInput
 from rumormill.libp2p.host.effects import for_driver
 from rumormill.libp2p.host.parameters import HostParameters
@@ -81,6 +81,10 @@ class PubsubFeed:
                 self._send(effect, now)
             elif isinstance(effect, HoldPeer):
                 self._hold_peer(effect)
+            elif isinstance(effect, RestPeer):
+                passed_on += [
+                    RestTransport(link.id, effect.seconds) for link in self._table.of(effect.peer)
+                ]
             elif isinstance(effect, Drop):
                 self._drop(effect.peer, effect.reason, now)
             elif isinstance(effect, Connect):

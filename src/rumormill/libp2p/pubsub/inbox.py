@@ -9,11 +9,12 @@ from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.machine import Peer, Received
 from rumormill.core.trace import type_of_field
+from rumormill.libp2p.pubsub import prices
 from rumormill.libp2p.pubsub.intake import Intake
 from rumormill.libp2p.pubsub.part import hears
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.router import Admission, Router
-from rumormill.libp2p.wire.control import Control, ControlKinds, Entry
+from rumormill.libp2p.wire.control import Budget, Control, ControlKinds, Entry
 from rumormill.libp2p.wire.message import decode_message
 from rumormill.libp2p.wire.rpc import Rpc, Subscription, decode_rpc, lone_message
 
@@ -60,10 +61,7 @@ class Inbox:
                     message = decode_message(buffer[inside:end], self._limits.topics_per_message)
                     self._intake.receive(peer, state, message, now)
                 else:
-                    rpc = decode_rpc(buffer[start:end], self._limits, self._kinds)
-                    if self._trace_packets:
-                        self._trace_packet(peer, end - start, rpc)
-                    self._on_rpc(peer, state, rpc, now)
+                    self._on_frame(peer, state, buffer[start:end], now)
                 if peer not in peers:
                     return  # it was one rejected message too many
         except RemoteProtocolError as error:
@@ -76,14 +74,36 @@ class Inbox:
         if admission == "nothing":
             self._pubsub.emit(trace.IGNORED, peer=peer, reason="gate_closed")
             return
-        rpc = decode_rpc(frame, self._limits, self._kinds, skip_messages=True)
+        self._on_frame(peer, state, frame, now, skip_messages=True)
+
+    def _on_frame(
+        self, peer: Peer, state: PeerState, frame: bytes, now: float, skip_messages: bool = False
+    ) -> None:
+        budget = Budget(self._limits)
+        rpc = decode_rpc(frame, self._limits, self._kinds, skip_messages, budget)
         if self._trace_packets:
             self._trace_packet(peer, len(frame), rpc)
         if rpc.skipped:
             self._pubsub.emit(
                 trace.IGNORED, peer=peer, reason="gate_control_only", count=rpc.skipped
             )
+        self._charge(peer, state, rpc, budget)
         self._on_rpc(peer, state, rpc, now)
+
+    def _charge(self, peer: Peer, state: PeerState, rpc: Rpc, budget: Budget) -> None:
+        """Let the peer pay for all of the RPC but its messages, each of which pays for itself."""
+        charge = self._pubsub.toll.charge
+        charge(peer, state, "control", prices.RPC + budget.entries * prices.ENTRY)
+        if budget.ids:
+            charge(peer, state, "message_ids", budget.ids * prices.MESSAGE_ID)
+        if rpc.subscriptions:
+            cost = len(rpc.subscriptions) * prices.SUBSCRIPTION
+            charge(peer, state, "subscriptions", cost)
+        if rpc.skipped:
+            charge(peer, state, "messages", rpc.skipped * prices.UNWANTED_MESSAGE)
+        unknown = len(rpc.other) + (len(rpc.control.other) if rpc.control else 0)
+        if unknown:
+            charge(peer, state, "unknown_fields", unknown * prices.UNKNOWN_BYTE)
 
     def _on_rpc(self, peer: Peer, state: PeerState, rpc: Rpc, now: float) -> None:
         for subscription in rpc.subscriptions:

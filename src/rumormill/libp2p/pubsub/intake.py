@@ -17,9 +17,11 @@ from rumormill.core.machine import Check, Checked, Deliver, Peer, Verdict
 from rumormill.core.message import Message
 from rumormill.core.trace import DELIVERED, TraceEvent
 from rumormill.core.transport import HoldPeer
+from rumormill.libp2p.pubsub import prices
 from rumormill.libp2p.pubsub.checks import PendingCheck, PendingChecks
 from rumormill.libp2p.pubsub.message_id import LONGEST_MESSAGE_ID
 from rumormill.libp2p.pubsub.peers import PeerState
+from rumormill.libp2p.pubsub.prices import CHEAP_SIGNATURE
 from rumormill.libp2p.pubsub.rules import RuleBook
 from rumormill.libp2p.pubsub.seen import SeenCache
 from rumormill.libp2p.wire.message import WireMessage
@@ -93,6 +95,7 @@ class Intake:
             self._reject(message, peer, {peer: None}, "bad_message_id", now)
         elif message_id in self.seen.ids:
             self._trace_duplicate(message, peer)
+            self._charge(peer, "duplicates", prices.DUPLICATE)
             for tell in self._tell_duplicate:
                 tell(message, peer, now)
         else:
@@ -124,6 +127,7 @@ class Intake:
             self._begin(checks.begin(message, peer), now)
         elif copy == "same":
             self._trace_duplicate(message, peer)
+            self._charge(peer, "duplicates", prices.DUPLICATE)
             return
         elif copy == "refused":
             self._drop(message, peer, {peer: None}, "copies_full", now)
@@ -139,7 +143,9 @@ class Intake:
     def _begin(self, check: PendingCheck, now: float) -> None:
         for tell in self._tell_arrived:
             tell(check.message, check.source, now)
-        self._pubsub.effects.append(Check(check.token, check.message, check.source))
+        message = check.message
+        cost = check.cost = prices.signature(message)
+        self._pubsub.effects.append(Check(check.token, message, check.source, cost))
 
     # ---- the verdict
 
@@ -150,6 +156,8 @@ class Intake:
             return  # its peer left, and everything of it was forgotten
         self._release(check.source, check.message)
         verdict = answer.verdict
+        if check.cost > CHEAP_SIGNATURE or verdict == Verdict.FORGED:
+            self._charge(check.source, "signatures", check.cost, blame=verdict == Verdict.FORGED)
         if verdict == Verdict.ACCEPT:
             self._settle(check, now)
             self._accept(check, now)
@@ -246,6 +254,7 @@ class Intake:
         now: float,
     ) -> None:
         """Not passed on, and the peer pays as its router sees fit."""
+        self._charge(source, "messages", prices.UNWANTED_MESSAGE)
         remedy = REMEDIES.get(reason)
         fields = {"reason": reason} if remedy is None else {"reason": reason, "detail": remedy}
         self._pubsub.emit(trace.REJECTED, message.topics[0], message.id or None, source, **fields)
@@ -260,7 +269,8 @@ class Intake:
         reason: str,
         now: float,
     ) -> None:
-        """Not passed on, and nobody pays."""
+        """Not passed on, and nobody pays but for the look at it."""
+        self._charge(source, "messages", prices.UNWANTED_MESSAGE)
         self._pubsub.emit(
             trace.IGNORED, message.topics[0], message.id or None, source, reason=reason
         )
@@ -276,12 +286,19 @@ class Intake:
         now: float,
     ) -> None:
         """Not even looked at: there is no room, or no time."""
+        self._charge(source, "messages", prices.UNWANTED_MESSAGE)
         self._pubsub.emit(
             trace.DROPPED, message.topics[0], message.id, source,
             what="message", reason=reason, count=1,
         )  # fmt: skip
         for tell in self._tell_ignored:
             tell(message, source, holders, reason, now)
+
+    def _charge(self, peer: Peer, kind: str, cost: float, blame: bool = True) -> None:
+        """Let the peer pay, if it is still there."""
+        state = self._pubsub.peers.get(peer)
+        if state is not None:
+            self._pubsub.toll.charge(peer, state, kind, cost, blame=blame)
 
     def _release(self, peer: Peer, message: WireMessage) -> None:
         """One message of the peer less under check; let it send again if it was held back."""

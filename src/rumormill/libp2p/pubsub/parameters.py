@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from rumormill.core.errors import ConfigError
+from rumormill.core.limits import WorkLimits
 from rumormill.core.parameters import Parameters
 from rumormill.libp2p.pubsub.message_id import message_id_function
 from rumormill.libp2p.pubsub.subscriptions import (
@@ -91,6 +92,15 @@ class PubsubParameters(Parameters):
     max_rejections: int = Field(default=100, ge=1)
     """Rejected messages (forged, unfit, refused by a validator) that one peer may send at once, and
     one more each second; with more it is dropped."""
+    work_share: float = Field(default=0.05, gt=0, le=1)
+    """Of one core: how much work one peer may make us do for nothing (ids looked up, control,
+    subscriptions, duplicates, forged messages, answers). Beyond it nothing is read of the peer
+    until time has paid for it. Messages that are delivered cost nothing."""
+    work_burst: float = Field(default=0.25, gt=0, allow_inf_nan=False)
+    """Seconds of such work that a peer may make us do at once."""
+    work_patience: float = Field(default=10.0, gt=0, allow_inf_nan=False)
+    """Seconds that a peer may be held back for such work, and a tenth of a second more with each
+    that passes; then it is dropped."""
     allowed_topics: tuple[str, ...] | None = None
     """Only these topics exist for us: others of our peers are not kept, and we join no other."""
     allowed_topic_pattern: str | None = None
@@ -146,6 +156,11 @@ class PubsubParameters(Parameters):
     def max_message_size(self) -> int:
         """Bytes of data that a message of ours may have."""
         return self.max_rpc_size - ENVELOPE
+
+    @property
+    def work_limits(self) -> WorkLimits:
+        """How much work one peer may make us do for nothing."""
+        return WorkLimits(self.work_share, self.work_burst, self.work_patience)
 
     @property
     def rpc_limits(self) -> RpcLimits:

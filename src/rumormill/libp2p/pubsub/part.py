@@ -82,6 +82,12 @@ class Part:
     def peer_unsubscribed(self, peer: Peer, topic: str, now: float) -> None:
         """A peer no longer listens."""
 
+    def held_back(self, peer: Peer, reason: str, seconds: float, now: float) -> None:
+        """A peer made us do so much for nothing that nothing is read of it for a while.
+
+        ``reason`` is the kind of work that was most of it.
+        """
+
     def other_fields(self, peer: Peer, fields: bytes, now: float) -> None:
         """A peer's RPC had fields that pubsub does not know, as they came, tags included.
 
@@ -122,6 +128,7 @@ class Listeners:
         self.peer_unsubscribed = [
             each.peer_unsubscribed for each in everyone if hears(each, "peer_unsubscribed")
         ]
+        self.held_back = [each.held_back for each in everyone if hears(each, "held_back")]
         self.other_fields = [each.other_fields for each in everyone if hears(each, "other_fields")]
         self.join = [each.join for each in everyone if hears(each, "join")]
         self.leave = [each.leave for each in everyone if hears(each, "leave")]

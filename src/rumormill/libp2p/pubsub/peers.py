@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rumormill.core.limits import Work
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.queue import PeerQueue
 from rumormill.libp2p.wire.frames import FrameReader
@@ -12,10 +13,12 @@ class PeerState:
 
     __slots__ = (
         "check_bytes", "checks", "held", "outbound", "protocol", "queue", "reader",
-        "refused_subscriptions",
+        "refused_subscriptions", "work",
     )  # fmt: skip
 
-    def __init__(self, protocol: str, outbound: bool, parameters: PubsubParameters) -> None:
+    def __init__(
+        self, protocol: str, outbound: bool, parameters: PubsubParameters, now: float
+    ) -> None:
         self.protocol = protocol
         self.outbound = outbound
         self.queue = PeerQueue(parameters.queue_messages, parameters.queue_bytes)
@@ -27,3 +30,5 @@ class PeerState:
         self.held = False
         """Whether the peer is held back because of them."""
         self.refused_subscriptions = 0
+        self.work = Work(parameters.work_limits, now)
+        """What the peer has made us do."""

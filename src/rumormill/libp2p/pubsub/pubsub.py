@@ -5,7 +5,7 @@ Inputs: ``PeerJoined``, ``PeerLeft``, ``Received`` (a piece of the peer's stream
 ``Subscribe``, ``Unsubscribe``, ``Publish``, ``Checked``, ``CheckedMany``.
 
 Effects: ``Send`` (whole frames, in :meth:`Pubsub.wake`), ``Deliver``, ``Check``, ``Connect``,
-``Drop``, ``Published``, ``RoomAgain``, ``HoldPeer`` and trace events.
+``Drop``, ``Published``, ``RoomAgain``, ``HoldPeer``, ``RestPeer`` and trace events.
 
 How a message travels::
 
@@ -55,6 +55,7 @@ from rumormill.libp2p.pubsub.publisher import Publisher
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.pubsub.rules import RuleBook
 from rumormill.libp2p.pubsub.subscriptions import SubscriptionFilter, SubscriptionTable
+from rumormill.libp2p.pubsub.toll import Toll
 from rumormill.libp2p.stack.peer_id import PeerNames
 from rumormill.libp2p.wire.control import ControlKind, ControlKinds, EntryType
 from rumormill.libp2p.wire.frames import FrameReader
@@ -102,6 +103,8 @@ class Pubsub:
         router.attach(self)
         self.listeners = Listeners((*router.parts(), router.discipline(), router))
         """Who hears what happens: the router, and the parts that it is made of."""
+        self.toll = Toll(self)
+        """What peers pay for the work that they make us do."""
         rules = RuleBook(self.parameters)
         self._intake = Intake(self, network, rules, name_of or PeerNames().name)
         self._publisher = Publisher(self, self._intake, rules, first_sequence)
@@ -140,6 +143,8 @@ class Pubsub:
         effects: list[PubsubEffect] = []
         self.effects = effects
         handler(input, now)
+        if self.toll.overdrawn:
+            self.toll.collect(now)
         return effects
 
     def wake(self, now: float) -> list[PubsubEffect]:
@@ -229,7 +234,7 @@ class Pubsub:
         peer = joined.peer
         if peer in self.peers:
             raise LocalProtocolError(f"{peer} has joined already")
-        state = PeerState(joined.protocol, joined.outbound, self.parameters)
+        state = PeerState(joined.protocol, joined.outbound, self.parameters, now)
         self.peers[peer] = state
         self.emit(trace.PEER_JOINED, peer=peer, protocol=joined.protocol, outbound=joined.outbound)
         self._announce_all(peer)
@@ -302,6 +307,12 @@ class Pubsub:
         """Take it that the peer listens to the topic, though it has not said so."""
         if peer in self.peers and self.table.add(peer, topic):
             self.emit(trace.PEER_SUBSCRIBED, topic, peer=peer)
+
+    def charge(self, peer: Peer, kind: str, cost: float) -> None:
+        """Let the peer pay for work of a kind, in microseconds, that it made us do for nothing."""
+        state = self.peers.get(peer)
+        if state is not None:
+            self.toll.charge(peer, state, kind, cost)
 
     def punish(self, peer: Peer, error: RemoteProtocolError) -> None:
         """The peer broke the protocol: it is dropped, and the trace says why."""

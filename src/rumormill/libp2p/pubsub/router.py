@@ -85,6 +85,13 @@ class PubsubServices(Protocol):
         """Ask for a connection to the peer; the addresses are where it may be found."""
         ...
 
+    def charge(self, peer: Peer, kind: str, cost: float) -> None:
+        """Let the peer pay for work of a kind, in microseconds, that it made us do for nothing.
+
+        What stands in an RPC is paid for already; this is for what follows from it.
+        """
+        ...
+
     def punish(self, peer: Peer, error: RemoteProtocolError) -> None:
         """Drop the peer; the trace says why."""
         ...

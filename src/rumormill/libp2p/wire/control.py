@@ -34,6 +34,16 @@ class Budget:
         self._ids = limits.message_ids
         self._entries = limits.control_messages
 
+    @property
+    def ids(self) -> int:
+        """How many ids came."""
+        return self.limits.message_ids - self._ids
+
+    @property
+    def entries(self) -> int:
+        """How many entries came."""
+        return self.limits.control_messages - self._entries
+
     def spend_id(self) -> None:
         """One more id; raises :class:`RemoteProtocolError` if that is one too many."""
         self._ids -= 1
@@ -140,9 +150,9 @@ class ControlKinds:
             raise LocalProtocolError(f"no kind of control is registered for {entry!r}")
         return kind
 
-    def decode(self, raw: bytes, limits: RpcLimits) -> Control:
+    def decode(self, raw: bytes, budget: Budget) -> Control:
         """Read the inside of the field ``control``."""
-        budget = Budget(limits)
+        limits = budget.limits
         entries: list[Entry] = []
         other: list[bytes] = []
         most = limits.control_messages + UNKNOWN_FIELDS

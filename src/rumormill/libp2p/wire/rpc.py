@@ -20,7 +20,7 @@ from rumormill.core.protobuf import (
     raw_field,
     varint_field,
 )
-from rumormill.libp2p.wire.control import Control, ControlKinds
+from rumormill.libp2p.wire.control import Budget, Control, ControlKinds
 from rumormill.libp2p.wire.gossip import GOSSIP_KINDS
 from rumormill.libp2p.wire.limits import DEFAULT_LIMITS, RpcLimits
 from rumormill.libp2p.wire.message import WireMessage, decode_message, decode_topic
@@ -61,8 +61,12 @@ def decode_rpc(
     limits: RpcLimits = DEFAULT_LIMITS,
     kinds: ControlKinds = GOSSIP_KINDS,
     skip_messages: bool = False,
+    budget: Budget | None = None,
 ) -> Rpc:
-    """Read one RPC; raises :class:`RemoteProtocolError` for anything malformed or over a limit."""
+    """Read one RPC; raises :class:`RemoteProtocolError` for anything malformed or over a limit.
+
+    A ``budget`` of these limits tells afterwards how much control there was.
+    """
     start = 0 if skip_messages else lone_message(frame, 0, len(frame))
     if start:
         return Rpc((), (decode_message(frame[start:], limits.topics_per_message),))
@@ -97,7 +101,9 @@ def decode_rpc(
                 )
             control_parts.append(frame[start:end])
     # Protobuf merges a message field that comes twice; joining the bytes is that merge.
-    control = kinds.decode(b"".join(control_parts), limits) if control_parts else None
+    control = None
+    if control_parts:
+        control = kinds.decode(b"".join(control_parts), budget or Budget(limits))
     return Rpc(tuple(subscriptions), tuple(messages), control, b"".join(other), skipped)
 
 

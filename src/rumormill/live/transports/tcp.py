@@ -26,6 +26,7 @@ from rumormill.core.transport import (
     CancelTransport,
     CloseTransport,
     OpenTransport,
+    RestTransport,
     TransportClosed,
     TransportFailed,
     TransportInput,
@@ -37,6 +38,7 @@ from rumormill.live.transports.listening import listen_at, without_zone
 from rumormill.live.transports.names import FAMILIES, Answer, Place, interleaved, look_up
 from rumormill.live.transports.race import first_to_connect
 from rumormill.live.transports.tcp_connection import Connection
+from rumormill.live.transports.turns import Turns
 from rumormill.live.transports.words import reason_of
 
 MOST_LINGERING = 64
@@ -56,6 +58,8 @@ class Tcp:
         close_timeout: float = 5.0,
     ) -> None:
         self.feed = feed
+        self.turns = Turns()
+        """Whose turn it is to be read, among all connections."""
         self._addresses = addresses
         self._close_timeout = close_timeout
         self._numbers = itertools.count(1)
@@ -73,6 +77,7 @@ class Tcp:
         driver.on(CancelTransport, self.cancel)
         driver.on(WriteBytes, self.write)
         driver.on(CloseTransport, self.finish)
+        driver.on(RestTransport, self.rest)
 
     def sizes(self) -> dict[str, int]:
         """How much there is: open sockets, those of them that wait for the other end to close,
@@ -172,6 +177,12 @@ class Tcp:
         if connection is not None:
             linger = self._lingering < MOST_LINGERING
             self._lingering += connection.finish(self._close_timeout, linger=linger)
+
+    def rest(self, effect: RestTransport) -> None:
+        """Read nothing of a connection for a while."""
+        connection = self._connections.get(effect.connection)
+        if connection is not None:
+            connection.rest(effect.seconds)
 
     def lost(self, connection: Connection, error: Exception | None) -> None:
         """A connection is gone."""

@@ -8,6 +8,7 @@ import socket
 from typing import TYPE_CHECKING, cast
 
 from rumormill.core.transport import BytesReceived, WriteReady
+from rumormill.live.transports.turns import Line
 
 if TYPE_CHECKING:
     from rumormill.live.transports.tcp import Tcp
@@ -23,8 +24,8 @@ class Connection(asyncio.Protocol):
     """One socket of a :class:`~rumormill.live.transports.tcp.Tcp`."""
 
     __slots__ = (
-        "_dial", "_ends_at", "_feed", "_tcp", "_timer", "finished", "lingering", "number",
-        "transport",
+        "_dial", "_ends_at", "_feed", "_line", "_tcp", "_timer", "finished", "lingering",
+        "number", "transport",
     )  # fmt: skip
 
     transport: asyncio.Transport
@@ -32,6 +33,7 @@ class Connection(asyncio.Protocol):
     def __init__(self, tcp: Tcp, dial: int | None) -> None:
         self._tcp = tcp
         self._feed = tcp.feed
+        self._line = Line(tcp.turns, self, self._hand_on)
         self._dial = dial
         self._timer: asyncio.TimerHandle | None = None
         self._ends_at = float("inf")
@@ -57,9 +59,26 @@ class Connection(asyncio.Protocol):
         self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Hand bytes to the machine."""
+        """Hand bytes to the machine, when it is this connection's turn."""
         if not self.finished:
-            self._feed(BytesReceived(self.number, data))
+            self._line.take(data)
+
+    def _hand_on(self, data: bytes) -> None:
+        self._feed(BytesReceived(self.number, data))
+
+    def rest(self, seconds: float) -> None:
+        """Hand nothing to the machine for so long, and read nothing."""
+        self._line.rest(seconds)
+
+    def pause_reading(self) -> None:
+        """Leave what comes to the system, until it is full and the other end has to wait."""
+        if not self.transport.is_closing():
+            self.transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Read again."""
+        if not self.transport.is_closing():
+            self.transport.resume_reading()
 
     def pause_writing(self) -> None:
         """Tell the machine to wait."""
@@ -85,6 +104,7 @@ class Connection(asyncio.Protocol):
             self._end_within(timeout)
             return False
         self.finished = True
+        self._line.end()
         waiting = self.transport.get_write_buffer_size() > 0
         self._end_within(timeout if waiting else min(LINGER, timeout))
         self.lingering = linger and not self.transport.is_closing()
@@ -109,6 +129,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         """Tell the machine that it is gone."""
+        self._line.end()
         if self._timer is not None:
             self._timer.cancel()
         if self.number:

@@ -16,7 +16,7 @@ from rumormill.core.machine import (
     Writable,
 )
 from rumormill.core.trace import CONNECTION_FAILED
-from rumormill.core.transport import HoldPeer
+from rumormill.core.transport import HoldPeer, RestPeer
 from rumormill.simulate.connection import End
 from rumormill.simulate.link import Link
 from rumormill.simulate.node import Node
@@ -50,6 +50,7 @@ class PeerAdapter(Adapter):
         self.handlers[Drop] = self._on_drop
         self.handlers[Connect] = self._on_connect
         self.handlers[HoldPeer] = self._on_hold
+        self.handlers[RestPeer] = self._on_rest
 
     # ---- effects
 
@@ -75,6 +76,11 @@ class PeerAdapter(Adapter):
         end = node.ends.get(effect.peer)
         if end is not None:
             end.pause(effect.held)
+
+    def _on_rest(self, node: Node, effect: RestPeer) -> None:
+        end = node.ends.get(effect.peer)
+        if end is not None:
+            end.rest(effect.seconds)
 
     def _dial(self, wish: tuple[Node, str]) -> None:
         node, peer = wish

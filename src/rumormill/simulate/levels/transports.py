@@ -22,6 +22,7 @@ from rumormill.core.transport import (
     DialEnded,
     Listening,
     OpenTransport,
+    RestTransport,
     TransportClosed,
     TransportFailed,
     TransportInput,
@@ -105,6 +106,7 @@ class TransportAdapter(Adapter):
         handlers[CancelTransport] = self._on_cancel
         handlers[WriteBytes] = self._on_write
         handlers[CloseTransport] = self._on_close
+        handlers[RestTransport] = self._on_rest
         handlers[DialEnded] = nothing_to_do
 
     def added(self, node: Node) -> None:
@@ -247,3 +249,8 @@ class TransportAdapter(Adapter):
         end = node.ends.get(effect.connection)
         if end is not None:
             end.close(effect.reason)
+
+    def _on_rest(self, node: Node, effect: RestTransport) -> None:
+        end = node.ends.get(effect.connection)
+        if end is not None:
+            end.rest(effect.seconds)

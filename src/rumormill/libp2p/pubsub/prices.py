@@ -1,0 +1,75 @@
+"""What each kind of work costs that a peer makes pubsub do: microseconds of one core, roughly.
+
+Measured with what a peer would send to cost us most (``python -m bench siege`` shows what comes of
+it). What is of use is not in this table: a message that is delivered or passed on costs its sender
+nothing, unless its author has a key that takes long to check.
+"""
+
+from __future__ import annotations
+
+from rumormill.libp2p.stack.keys import KeyType
+from rumormill.libp2p.wire.message import WireMessage
+
+RPC = 2.0
+"""An RPC that is more than one message."""
+
+ENTRY = 4.0
+"""An entry of control: an IHAVE, IWANT, GRAFT, PRUNE, with what we say to it."""
+
+MESSAGE_ID = 1.0
+"""An id in an entry, looked up."""
+
+SUBSCRIPTION = 4.0
+"""A topic that the peer begins or ends to listen to."""
+
+UNKNOWN_BYTE = 0.6
+"""A byte of fields that nobody knows: the shortest field has two."""
+
+DUPLICATE = 3.0
+"""Another copy of a message: the normal course of a mesh, and cheap."""
+
+UNWANTED_MESSAGE = 5.0
+"""A message that we do not want, or that found no room."""
+
+ANSWERED_BYTE = 0.02
+"""A byte that we send again because the peer asked for it: much more than it costs to make, as the
+line may be dearer than the core. A peer gets a few megabytes a second that way."""
+
+CHEAP_SIGNATURE = 100.0
+"""What a signature may cost to check that is found right: that much is the price of any message."""
+
+ED25519 = 25.0
+SECP256K1 = 350.0
+ECDSA = 100.0
+"""With the curve P-256, which nearly all have."""
+ECDSA_LARGER = 800.0
+"""With P-384 or P-521, half a millisecond and more, and to read the key."""
+RSA_BYTE = 0.3
+"""With RSA, a byte of the key: 2048 bits take 25 us, 8192 bits 270, with a long exponent 650."""
+
+LONGEST_P256 = 100
+"""Bytes of an ECDSA key on P-256 as it is sent, at most: P-384 needs 124."""
+
+TYPE_TAG = 0x08
+"""How the one valid encoding of a key begins: the number of its type comes next."""
+
+ED25519_ID = 38
+"""Bytes of a peer id that contains an Ed25519 key."""
+
+
+def signature(message: WireMessage) -> float:
+    """What it costs to check who wrote a message; 0 if nobody signed it."""
+    sender, key = message.sender_id, message.key
+    if message.signature is None or sender is None:
+        return 0.0
+    if key is None:
+        # The key is in the id: Ed25519 as nearly always, or secp256k1, which is a byte longer.
+        return ED25519 if len(sender) == ED25519_ID else SECP256K1
+    kind = key[1] if len(key) > 2 and key[0] == TYPE_TAG else None
+    if kind == KeyType.ED25519:
+        return ED25519
+    if kind == KeyType.RSA:
+        return RSA_BYTE * len(key)
+    if kind == KeyType.SECP256K1:
+        return SECP256K1
+    return ECDSA if len(key) <= LONGEST_P256 else ECDSA_LARGER
