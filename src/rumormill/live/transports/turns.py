@@ -72,16 +72,19 @@ class Line:
             self._backlog.append(data)
             self._wait()
         else:
-            self._serve(data)
+            self._serve(data, idle=True)
 
     def turn(self) -> None:
-        """Its turn has come."""
+        """Its turn has come; who has used more than a slice before lets some pass."""
         self._waiting = False
         if self.over or self._wakes is not None:
             return
-        self._used = 0.0
+        self._used = max(0.0, self._used - SLICE)
+        if self._used >= SLICE:
+            self._wait()
+            return
         if self._backlog:
-            self._serve(self._backlog.popleft())
+            self._serve(self._backlog.popleft(), idle=False)
         self._read_on()
 
     def _read_on(self) -> None:
@@ -90,14 +93,17 @@ class Line:
             self._paused = False
             self._socket.resume_reading()
 
-    def _serve(self, data: bytes) -> None:
-        """Hand on as much as fits into a slice, as far as we know; the rest waits."""
+    def _serve(self, data: bytes, *, idle: bool) -> None:
+        """Hand on as much as fits into a slice, as far as we know; the rest waits.
+
+        ``idle``: it did not wait for this turn, so the time since the last was its own.
+        """
         size = len(data)
         if size > self._piece:
             self._backlog.appendleft(data[self._piece :])
             data, size = data[: self._piece], self._piece
         began = monotonic()
-        if began - self._last > FORGIVEN_AFTER:
+        if idle and began - self._last > FORGIVEN_AFTER:
             self._used = 0.0
         self._hand_on(data)
         self._last = ended = monotonic()
