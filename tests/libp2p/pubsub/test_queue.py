@@ -405,7 +405,7 @@ class QueueAgainstModel(RuleBasedStateMachine):
     @invariant()
     def it_knows_what_waits(self) -> None:
         assert self.queue.waiting == len(self.messages)
-        assert self.queue._bytes == sum(len(message(each)) for each in self.messages)
+        assert self.queue._messages.bytes == sum(len(message(each)) for each in self.messages)
         control = self.subscriptions or self.mesh or self.iwant or any(self.ihave.values())
         assert self.queue.has_control is bool(control)
 

@@ -205,7 +205,7 @@ class Intake:
             holders[sender] = None
         for tell in self._tell_accepted:
             tell(message, source, holders, now)
-        self._pubsub.forward(message, holders, now)
+        self._pubsub.forward(message, source, holders, now)
         for peer, copy in copies:
             for tell_copy in self._tell_duplicate:
                 tell_copy(copy, peer, now)

@@ -45,15 +45,23 @@ class Outbox:
         """Queue a message for a peer; where there was no room, it is counted and traced."""
         return self.message_frame(peer, message, message_frame(message))
 
-    def message_frame(self, peer: Peer, message: WireMessage, frame: bytes) -> Place:
-        """The same with the frame made already: it is one for all peers."""
+    def message_frame(
+        self, peer: Peer, message: WireMessage, frame: bytes, source: Peer | None = None
+    ) -> Place:
+        """The same with the frame made already: it is one for all peers.
+
+        ``source`` is who sent us the message, if it is not our own: whoever sends us more than a
+        peer takes loses its own messages, not those of others.
+        """
         state = self._peers.get(peer)
         if state is None:
             return NOWHERE
         queue = state.queue
-        place = queue.add_message(frame)
+        place = queue.add_message(frame, source)
         if queue.crowded:
             self.crowded[peer] = None
+            if evicted := queue.take_evicted():
+                self._lost(peer, evicted)
         if place:
             self._dirty[peer] = None
             return place
@@ -62,6 +70,11 @@ class Outbox:
             what="message", reason="queue_full", count=1,
         )  # fmt: skip
         return NOWHERE
+
+    def _lost(self, peer: Peer, count: int) -> None:
+        """Messages that waited for the peer had to go, so that those of others had room."""
+        reason = "queue_full"
+        self._pubsub.emit(trace.DROPPED, peer=peer, what="message", reason=reason, count=count)
 
     def announce(self, peer: Peer, topic: str, subscribe: bool) -> None:
         """Tell a peer that we listen to a topic, or no longer do."""

@@ -353,7 +353,9 @@ class Pubsub:
 
     # ---- passing on
 
-    def forward(self, message: WireMessage, holders: dict[Peer, None], now: float) -> None:
+    def forward(
+        self, message: WireMessage, source: Peer, holders: dict[Peer, None], now: float
+    ) -> None:
         """Pass on a message of another to whom the router names and who does not have it."""
         frame = b""
         targets = self.router.targets(message, False, now)
@@ -362,7 +364,7 @@ class Pubsub:
         for peer in targets:
             if peer not in holders:
                 frame = frame or message_frame(message)
-                self.outbox.message_frame(peer, message, frame)
+                self.outbox.message_frame(peer, message, frame, source)
 
     # ---- trace
 

@@ -1,5 +1,7 @@
 """What waits to be sent to one peer: control first, messages behind it, both bounded.
 
+Messages wait in a :class:`~rumormill.libp2p.pubsub.backlog.Backlog`.
+
 Control is kept as the state that the peer should learn, not as a list of packets: a GRAFT that was
 overtaken by a PRUNE of the same topic is never sent, and a subscription that was taken back before
 it left cancels out. So control cannot grow beyond the topics and ids there are.
@@ -7,12 +9,13 @@ it left cancels out. So control cannot grow beyond the topics and ids there are.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import Any
 
+from rumormill.core.machine import Peer
 from rumormill.core.protobuf import bytes_field
+from rumormill.libp2p.pubsub.backlog import Backlog
 from rumormill.libp2p.wire.control import ControlKind, MergeRule, Piece, Waiting
 from rumormill.libp2p.wire.frames import length_prefixed, prefix_length
 from rumormill.libp2p.wire.limits import RpcLimits
@@ -37,15 +40,11 @@ class PeerQueue:
     """The outbound side of one peer."""
 
     __slots__ = (
-        "_bytes", "_control", "_messages", "_most_bytes", "_most_messages", "_subscriptions",
-        "crowded", "was_full", "writable",
+        "_control", "_messages", "_subscriptions", "crowded", "was_full", "writable",
     )  # fmt: skip
 
     def __init__(self, most_messages: int, most_bytes: int) -> None:
-        self._most_messages = most_messages
-        self._most_bytes = most_bytes
-        self._messages: deque[bytes] = deque()
-        self._bytes = 0
+        self._messages = Backlog(most_messages, most_bytes)
         self._subscriptions: dict[str, bool] = {}
         self._control: dict[MergeRule, Waiting] = {}
         self.writable = True
@@ -58,24 +57,27 @@ class PeerQueue:
 
     # ---- filling
 
-    def add_message(self, frame: bytes) -> Place:
-        """Queue a whole RPC frame with one message; says where it stands."""
+    def add_message(self, frame: bytes, source: Peer | None = None) -> Place:
+        """Queue a whole RPC frame with one message, that came to us from ``source`` if it is not
+        our own; says where it stands.
+        """
         messages = self._messages
-        waiting, size = len(messages), self._bytes + len(frame)
-        if waiting >= self._most_messages or (size > self._most_bytes and waiting):  # full
+        waiting = len(messages)
+        if not messages.add(frame, source):
             self.was_full = self.crowded = True
             return NOWHERE
-        messages.append(frame)
-        self._bytes = size
-        if (waiting + 1) * 2 > self._most_messages or size * 2 > self._most_bytes:
+        if messages.crowded:
             self.crowded = True
         return BEHIND if waiting or not self.writable else NEXT
 
     def full(self, size: int = 0) -> bool:
-        """Whether a frame of ``size`` bytes would find no room. One frame always fits."""
-        return len(self._messages) >= self._most_messages or (
-            self._bytes + size > self._most_bytes and bool(self._messages)
-        )
+        """Whether a frame of ours of ``size`` bytes would find no room. One frame always fits."""
+        return self._messages.full(size, None)
+
+    def take_evicted(self) -> int:
+        """How many messages were lost since the last time, so that those of others had room."""
+        evicted, self._messages.evicted = self._messages.evicted, 0
+        return evicted
 
     def announce(self, topic: str, subscribe: bool) -> None:
         """Tell the peer that we joined or left a topic."""
@@ -108,14 +110,11 @@ class PeerQueue:
         """Forget the messages; returns how many there were."""
         count = len(self._messages)
         self._messages.clear()
-        self._bytes = 0
         return count
 
     def half_empty(self) -> bool:
         """Whether there is so much room again that a waiting publisher should go on."""
-        return (
-            len(self._messages) * 2 <= self._most_messages and self._bytes * 2 <= self._most_bytes
-        )
+        return not self._messages.crowded
 
     def take(
         self, most_bytes: int, max_control_size: int, max_rpc_size: int, limits: RpcLimits
@@ -131,9 +130,8 @@ class PeerQueue:
         size = sum(map(len, frames))
         messages = self._messages
         while messages and (size < most_bytes or not frames):
-            frame = messages.popleft()
+            frame = messages.take()
             size += len(frame)
-            self._bytes -= len(frame)
             frames.append(frame)
         return b"".join(frames)
 
@@ -146,11 +144,10 @@ class PeerQueue:
         last = rpcs[-1]
         if self._messages:
             # Two protobuf messages one behind the other are one message with the fields of both.
-            frame = self._messages[0]
+            frame = self._messages.first()
             message_rpc = frame[prefix_length(frame) :]
             if len(last) + len(message_rpc) <= max_rpc_size:
-                self._messages.popleft()
-                self._bytes -= len(frame)
+                self._messages.take()
                 last += message_rpc
         frames.append(length_prefixed(last))
         return frames

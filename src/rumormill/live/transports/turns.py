@@ -130,9 +130,11 @@ class Line:
         """Take nothing for so long; what it brought waits."""
         if self.over:
             return
+        loop = asyncio.get_running_loop()
         if self._wakes is not None:
+            seconds = max(seconds, self._wakes.when() - loop.time())
             self._wakes.cancel()
-        self._wakes = asyncio.get_running_loop().call_later(seconds, self._rested)
+        self._wakes = loop.call_later(seconds, self._rested)
         if not self._paused:
             self._paused = True
             self._socket.pause_reading()
