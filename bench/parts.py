@@ -31,6 +31,8 @@ from bench.goals import Goal, capture_goals, mesh_goals, pair_goals
 from bench.krpc_tables import krpc_goals, krpc_tables
 from bench.progress import Progress
 from bench.scale_tables import scale_goals, scale_tables
+from bench.siege import siege
+from bench.siege.tables import siege_goals, siege_tables
 from bench.spark_goals import latency_goals, source_goals
 from bench.spark_tables import latency_tables, source_tables
 from bench.tables import (
@@ -86,6 +88,7 @@ PARTS = {
     "analytics": Part(analytics.run, analytics.AnalyticsPlan(), analytics.QUICK, analytics_tables, analytics_goals),  # noqa: E501
     "krpc": Part(krpc.run, krpc.KrpcPlan(), krpc.QUICK, krpc_tables, krpc_goals),
     "amplification": Part(amplification.run, amplification.AmplificationPlan(), amplification.QUICK, amplification_tables, amplification_goals),  # noqa: E501
+    "siege": Part(siege.run, siege.SiegePlan(), siege.QUICK, siege_tables, siege_goals, peers=True),
     "scale": Part(overlay_scale.run, overlay_scale.ScalePlan(), overlay_scale.QUICK, scale_tables, scale_goals),  # noqa: E501
 }
 # fmt: on

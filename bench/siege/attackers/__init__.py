@@ -1,0 +1,1 @@
+"""Those who attack: programs that flood a node, and say at their end what became of them."""
