@@ -112,11 +112,11 @@ class Allowances(Generic[Key]):
 class WorkLimits(NamedTuple):
     """How much work one peer may make us do for nothing."""
 
-    share: float
+    share: float = 0.05
     """Of one core: seconds of work for each second."""
-    burst: float
+    burst: float = 0.1
     """Seconds of work at once."""
-    patience: float
+    patience: float = 5.0
     """Seconds that it may have to rest, and a tenth of a second more with each that passes; then
     it is to be dropped."""
 
@@ -148,13 +148,14 @@ class Work:
     """
 
     __slots__ = (
-        "_blame", "_burst", "_by_kind", "_limits", "_patience", "_since", "debt", "reason",
+        "_blame", "_burst", "_by_kind", "_limits", "_patience", "_rests_until", "_since", "debt",
+        "reason",
     )  # fmt: skip
 
     def __init__(self, limits: WorkLimits, now: float) -> None:
         self._limits = limits
         self._burst = limits.burst_cost
-        self._since = now
+        self._since = self._rests_until = now
         self._by_kind: dict[str, float] = {}
         self._blame = 0.0
         self._patience = Allowance(PATIENCE_RATE, limits.patience)
@@ -192,4 +193,7 @@ class Work:
         self._by_kind.clear()
         self._blame = 0.0
         seconds = max(over / rate, SHORTEST_REST)
-        return seconds if self._patience.take(seconds * to_blame, now) else WORN_OUT
+        # What was under way when it was told to rest may have made its rest longer.
+        longer = max(0.0, now + seconds - max(now, self._rests_until))
+        self._rests_until = max(self._rests_until, now + seconds)
+        return seconds if self._patience.take(longer * to_blame, now) else WORN_OUT

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 from rumormill.core.errors import ClosedError, LocalProtocolError
+from rumormill.core.limits import WorkLimits
 from rumormill.core.machine import Connect, Hold, Shutdown
 from rumormill.core.timers import NEVER
 from rumormill.core.trace import SOURCE_PAUSED, SOURCE_RESUMED
@@ -55,7 +56,7 @@ class Host:
     """One node. Its driver moves bytes, keeps one timer, and checks messages.
 
     ``random`` decides on delays and may be seeded; ``entropy`` makes keys, and must not be seeded
-    outside of tests.
+    outside of tests. ``work`` is what one connection may cost us for nothing.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Host:
         random: random.Random,
         entropy: random.Random,
         agent: str = AGENT,
+        work: WorkLimits | None = None,
     ) -> None:
         self.peer = identity.peer
         """Our own peer id."""
@@ -93,6 +95,7 @@ class Host:
             table=table,
             turn=turn,
             dialer=self._dialer,
+            work=work or WorkLimits(),
         )
         self._streams = PubsubStreams(
             pubsub=pubsub,

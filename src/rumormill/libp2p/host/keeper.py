@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 from rumormill.core import trace
 from rumormill.core.errors import LocalProtocolError
+from rumormill.core.limits import WorkLimits
 from rumormill.core.timers import Timers
 from rumormill.core.transport import (
     BytesReceived,
@@ -17,6 +18,7 @@ from rumormill.core.transport import (
     WriteReady,
 )
 from rumormill.libp2p.host.dialer import Dialer, Target
+from rumormill.libp2p.host.frame_toll import FrameToll
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.host.pubsub_streams import PubsubStreams
 from rumormill.libp2p.host.services import SERVICES, Services
@@ -62,6 +64,7 @@ class ConnectionKeeper:
         table: ConnectionTable,
         turn: Turn,
         dialer: Dialer,
+        work: WorkLimits,
     ) -> None:
         self._identity = identity
         self._entropy = entropy
@@ -71,6 +74,7 @@ class ConnectionKeeper:
         self._turn = turn
         self._dialer = dialer
         self._timers: Timers[Link] = Timers(turn.alarm)
+        self._toll = FrameToll(turn, work, self._close)
         self._shut = False
 
     def attach(self, services: Services, streams: PubsubStreams) -> None:
@@ -87,6 +91,7 @@ class ConnectionKeeper:
         if link is None:
             return
         self._take(link, link.connection.receive(input.data, now), now)
+        self._toll.charge(link, len(input.data), now)
 
     def _take(self, link: Link, events: Iterable[ConnectionEvent], now: float) -> None:
         """Pass on what happened on a connection, until something has ended it."""

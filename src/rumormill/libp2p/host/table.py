@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from typing import Protocol
 
+from rumormill.core.limits import Work
 from rumormill.core.timers import Alarm
 from rumormill.core.trace import TraceEvent, type_of_field
 from rumormill.libp2p.host.dialer import Target
@@ -42,8 +43,8 @@ class Link:
     """One transport with its connection machine, and what the host knows of it."""
 
     __slots__ = (
-        "address", "connection", "dirty", "gone", "group", "id", "observed",
-        "peer", "pubsub_streams", "stalls_at", "streams", "target", "timed", "write_ready",
+        "address", "connection", "dirty", "frames", "gone", "group", "id", "observed",
+        "peer", "pubsub_streams", "stalls_at", "streams", "target", "timed", "work", "write_ready",
     )  # fmt: skip
 
     def __init__(
@@ -67,6 +68,10 @@ class Link:
         """While the transport takes nothing: when we lose patience."""
         self.dirty = False
         """In :attr:`Turn.dirty`."""
+        self.frames = 0
+        """Frames of it that were paid for."""
+        self.work: Work | None = None
+        """What frames that carry little have cost us, once there was one."""
         self.timed = False
         """Its next timer is set, and only something out of the ordinary can bring it closer."""
         self.gone = False

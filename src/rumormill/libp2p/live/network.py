@@ -208,4 +208,5 @@ def _host(settings: Libp2pSettings, identity: PrivateKey, pubsub: Pubsub) -> Hos
         parameters=settings.host,
         random=random.Random(random.SystemRandom().getrandbits(128)),
         entropy=random.SystemRandom(),
+        work=settings.pubsub.work_limits,
     )

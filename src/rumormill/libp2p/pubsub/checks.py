@@ -20,7 +20,7 @@ Copy: TypeAlias = Literal["new", "same", "kept", "refused"]
 class PendingCheck:
     """One message under check, and the differing copies of it that wait."""
 
-    __slots__ = ("copies", "cost", "holders", "message", "size", "source", "token")
+    __slots__ = ("copies", "holders", "message", "size", "source", "token")
 
     def __init__(self, token: int, message: WireMessage, source: Peer) -> None:
         self.token = token
@@ -28,8 +28,6 @@ class PendingCheck:
         self.source = source
         self.size = len(message.raw)
         """Bytes of the message and of the copies."""
-        self.cost = 0.0
-        """Microseconds that the check takes, roughly; known when it begins."""
         self.copies: deque[tuple[Peer, WireMessage]] | None = None
         """Made for the first of them: most messages have none."""
         self.holders: dict[Peer, None] = {source: None}

@@ -96,9 +96,6 @@ class Inbox:
         charge(peer, state, "control", prices.RPC + budget.entries * prices.ENTRY)
         if budget.ids:
             charge(peer, state, "message_ids", budget.ids * prices.MESSAGE_ID)
-        if rpc.subscriptions:
-            cost = len(rpc.subscriptions) * prices.SUBSCRIPTION
-            charge(peer, state, "subscriptions", cost)
         if rpc.skipped:
             charge(peer, state, "messages", rpc.skipped * prices.UNWANTED_MESSAGE)
         unknown = len(rpc.other) + (len(rpc.control.other) if rpc.control else 0)
@@ -106,8 +103,8 @@ class Inbox:
             charge(peer, state, "unknown_fields", unknown * prices.UNKNOWN_BYTE)
 
     def _on_rpc(self, peer: Peer, state: PeerState, rpc: Rpc, now: float) -> None:
-        for subscription in rpc.subscriptions:
-            self._on_subscription(peer, state, subscription, now)
+        if rpc.subscriptions:
+            self._on_subscriptions(peer, state, rpc.subscriptions, now)
         for message in rpc.messages:
             self._intake.receive(peer, state, message, now)
             if peer not in self._pubsub.peers:
@@ -131,25 +128,45 @@ class Inbox:
             if kind in by_kind and peer in self._pubsub.peers:
                 handler(peer, tuple(by_kind[kind]), now)
 
-    def _on_subscription(
-        self, peer: Peer, state: PeerState, subscription: Subscription, now: float
+    def _on_subscriptions(
+        self, peer: Peer, state: PeerState, words: tuple[Subscription, ...], now: float
     ) -> None:
-        pubsub, topic = self._pubsub, subscription.topic
-        if not subscription.subscribe:
-            if pubsub.table.remove(peer, topic):
-                pubsub.emit(trace.PEER_UNSUBSCRIBED, topic, peer=peer)
-                for tell in self._listeners.peer_unsubscribed:
-                    tell(peer, topic, now)
-        elif not pubsub.allows(topic):
-            pubsub.emit(trace.IGNORED, topic, peer=peer, reason="topic_not_allowed")
-        else:
-            added = pubsub.table.add(peer, topic)
-            if added:
-                pubsub.emit(trace.PEER_SUBSCRIBED, topic, peer=peer)
-                for tell in self._listeners.peer_subscribed:
-                    tell(peer, topic, now)
-            elif added is None:
-                self._refuse_subscription(peer, state, topic)
+        """Of what an RPC says of a topic the last word counts: the others are not worth an effect.
+
+        A topic that the peer begins to listen to costs it nothing: there can be only so many of
+        them, and each must be left before it can be news again.
+        """
+        news = left = 0
+        for subscription in {each.topic: each for each in words}.values():
+            if not subscription.subscribe:
+                left += self._on_unsubscribed(peer, subscription.topic, now)
+            else:
+                news += self._on_subscribed(peer, state, subscription.topic, now)
+        cost = left * prices.LEFT_TOPIC + (len(words) - news) * prices.SUBSCRIPTION
+        self._pubsub.toll.charge(peer, state, "subscriptions", cost)
+
+    def _on_unsubscribed(self, peer: Peer, topic: str, now: float) -> bool:
+        """Whether that is news."""
+        if not self._pubsub.table.remove(peer, topic):
+            return False
+        self._pubsub.emit(trace.PEER_UNSUBSCRIBED, topic, peer=peer)
+        for tell in self._listeners.peer_unsubscribed:
+            tell(peer, topic, now)
+        return True
+
+    def _on_subscribed(self, peer: Peer, state: PeerState, topic: str, now: float) -> bool:
+        """Whether that is news."""
+        if not self._pubsub.allows(topic):
+            self._pubsub.emit(trace.IGNORED, topic, peer=peer, reason="topic_not_allowed")
+            return False
+        added = self._pubsub.table.add(peer, topic)
+        if added is None:
+            self._refuse_subscription(peer, state, topic)
+        elif added:
+            self._pubsub.emit(trace.PEER_SUBSCRIBED, topic, peer=peer)
+            for tell in self._listeners.peer_subscribed:
+                tell(peer, topic, now)
+        return bool(added)
 
     def _refuse_subscription(self, peer: Peer, state: PeerState, topic: str) -> None:
         """Too many topics: not kept; and who goes on like that is dropped."""

@@ -21,7 +21,7 @@ from rumormill.libp2p.pubsub import prices
 from rumormill.libp2p.pubsub.checks import PendingCheck, PendingChecks
 from rumormill.libp2p.pubsub.message_id import LONGEST_MESSAGE_ID
 from rumormill.libp2p.pubsub.peers import PeerState
-from rumormill.libp2p.pubsub.prices import CHEAP_SIGNATURE
+from rumormill.libp2p.pubsub.prices import DEAR_SIGNATURE
 from rumormill.libp2p.pubsub.rules import RuleBook
 from rumormill.libp2p.pubsub.seen import SeenCache
 from rumormill.libp2p.wire.message import WireMessage
@@ -95,7 +95,7 @@ class Intake:
             self._reject(message, peer, {peer: None}, "bad_message_id", now)
         elif message_id in self.seen.ids:
             self._trace_duplicate(message, peer)
-            self._charge(peer, "duplicates", prices.DUPLICATE)
+            self._charge(peer, "duplicates", prices.DUPLICATE, blame=False)
             for tell in self._tell_duplicate:
                 tell(message, peer, now)
         else:
@@ -122,12 +122,16 @@ class Intake:
         ):
             self._drop(message, peer, {peer: None}, "checks_full", now)
             return
+        cost = prices.signature(message)
+        if cost > DEAR_SIGNATURE and not state.dear_signatures.take(cost, now):
+            self._drop(message, peer, {peer: None}, "signatures_too_dear", now)
+            return
         copy = "new" if message.id not in checks.by_id else checks.add_copy(message, peer)
         if copy == "new":
-            self._begin(checks.begin(message, peer), now)
+            self._begin(checks.begin(message, peer), cost, now)
         elif copy == "same":
             self._trace_duplicate(message, peer)
-            self._charge(peer, "duplicates", prices.DUPLICATE)
+            self._charge(peer, "duplicates", prices.DUPLICATE, blame=False)
             return
         elif copy == "refused":
             self._drop(message, peer, {peer: None}, "copies_full", now)
@@ -140,12 +144,10 @@ class Intake:
             state.held = True
             self._pubsub.effects.append(HoldPeer(peer, True))
 
-    def _begin(self, check: PendingCheck, now: float) -> None:
+    def _begin(self, check: PendingCheck, cost: float, now: float) -> None:
         for tell in self._tell_arrived:
             tell(check.message, check.source, now)
-        message = check.message
-        cost = check.cost = prices.signature(message)
-        self._pubsub.effects.append(Check(check.token, message, check.source, cost))
+        self._pubsub.effects.append(Check(check.token, check.message, check.source, cost))
 
     # ---- the verdict
 
@@ -156,8 +158,6 @@ class Intake:
             return  # its peer left, and everything of it was forgotten
         self._release(check.source, check.message)
         verdict = answer.verdict
-        if check.cost > CHEAP_SIGNATURE or verdict == Verdict.FORGED:
-            self._charge(check.source, "signatures", check.cost, blame=verdict == Verdict.FORGED)
         if verdict == Verdict.ACCEPT:
             self._settle(check, now)
             self._accept(check, now)
@@ -171,12 +171,13 @@ class Intake:
             self._ignore(message, source, holders, answer.detail or "validator", now)
         else:
             if verdict == Verdict.FORGED:
+                self._charge(source, "signatures", prices.signature(message))
                 self._reject(message, source, holders, answer.detail or "bad_signature", now)
             else:
                 self._drop(message, source, holders, answer.detail or "overloaded", now)
             retry = self.checks.retry(check)
             if retry is not None:
-                self._begin(retry, now)
+                self._begin(retry, prices.signature(retry.message), now)
 
     def _settle(self, check: PendingCheck, now: float) -> None:
         """The message is genuine: copies of it need no check any more."""

@@ -92,13 +92,14 @@ class PubsubParameters(Parameters):
     max_rejections: int = Field(default=100, ge=1)
     """Rejected messages (forged, unfit, refused by a validator) that one peer may send at once, and
     one more each second; with more it is dropped."""
-    work_share: float = Field(default=0.05, gt=0, le=1)
+    work_share: float = Field(default=WorkLimits().share, gt=0, le=1)
     """Of one core: how much work one peer may make us do for nothing (ids looked up, control,
     subscriptions, duplicates, forged messages, answers). Beyond it nothing is read of the peer
     until time has paid for it. Messages that are delivered cost nothing."""
-    work_burst: float = Field(default=0.25, gt=0, allow_inf_nan=False)
-    """Seconds of such work that a peer may make us do at once."""
-    work_patience: float = Field(default=10.0, gt=0, allow_inf_nan=False)
+    work_burst: float = Field(default=WorkLimits().burst, gt=0, allow_inf_nan=False)
+    """Seconds of such work that a peer may make us do at once: enough for one that comes with, or
+    leaves, as many topics as ``max_topics_per_peer`` allows by default. Raise both together."""
+    work_patience: float = Field(default=WorkLimits().patience, gt=0, allow_inf_nan=False)
     """Seconds that a peer may be held back for such work, and a tenth of a second more with each
     that passes; then it is dropped."""
     allowed_topics: tuple[str, ...] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rumormill.core.limits import Work
+from rumormill.core.limits import MICROSECONDS, Allowance, Work
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.queue import PeerQueue
 from rumormill.libp2p.wire.frames import FrameReader
@@ -12,8 +12,8 @@ class PeerState:
     """One peer: its line towards us, its queue, and what it has under check."""
 
     __slots__ = (
-        "check_bytes", "checks", "held", "outbound", "protocol", "queue", "reader",
-        "refused_subscriptions", "work",
+        "check_bytes", "checks", "dear_signatures", "held", "outbound", "protocol", "queue",
+        "reader", "refused_subscriptions", "work",
     )  # fmt: skip
 
     def __init__(
@@ -32,3 +32,6 @@ class PeerState:
         self.refused_subscriptions = 0
         self.work = Work(parameters.work_limits, now)
         """What the peer has made us do."""
+        limits = parameters.work_limits
+        self.dear_signatures = Allowance(limits.share * MICROSECONDS, limits.burst_cost)
+        """What of its messages' signatures that are dear to check is looked at."""

@@ -2,7 +2,7 @@
 
 Measured with what a peer would send to cost us most (``python -m bench siege`` shows what comes of
 it). What is of use is not in this table: a message that is delivered or passed on costs its sender
-nothing, unless its author has a key that takes long to check.
+nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,11 @@ MESSAGE_ID = 1.0
 """An id in an entry, looked up."""
 
 SUBSCRIPTION = 4.0
-"""A topic that the peer begins or ends to listen to."""
+"""A word on a topic that the peer listens to or not, unless it begins to."""
+
+LEFT_TOPIC = 6.0
+"""A topic that the peer no longer listens to: tables change, and perhaps a mesh, and again when it
+comes back."""
 
 UNKNOWN_BYTE = 0.6
 """A byte of fields that nobody knows: the shortest field has two."""
@@ -35,8 +39,10 @@ ANSWERED_BYTE = 0.02
 """A byte that we send again because the peer asked for it: much more than it costs to make, as the
 line may be dearer than the core. A peer gets a few megabytes a second that way."""
 
-CHEAP_SIGNATURE = 100.0
-"""What a signature may cost to check that is found right: that much is the price of any message."""
+DEAR_SIGNATURE = 400.0
+"""What a signature must cost to check for messages that bear such to be limited, found right or
+not: nobody signs with such keys but who means harm, or does not know. Who passes them on is not to
+blame, and not held back."""
 
 ED25519 = 25.0
 SECP256K1 = 350.0

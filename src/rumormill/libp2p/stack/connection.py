@@ -257,6 +257,14 @@ class Connection:
         return self._unconfirmed.get(stream, 0) if session is None else session.unconfirmed(stream)
 
     @property
+    def frames(self) -> int:
+        """Frames of all layers that were taken apart so far."""
+        session, transport = self._session, self._transport
+        if session is None or transport is None:
+            return 0
+        return transport.received + session.frames
+
+    @property
     def queued(self) -> int:
         """Bytes written to streams and not yet in :meth:`data_to_send`."""
         return 0 if self._session is None else self._session.queued

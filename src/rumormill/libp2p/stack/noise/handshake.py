@@ -188,6 +188,11 @@ class NoiseTransport:
         self._send_nonce = nonce
         return b"".join(parts)
 
+    @property
+    def received(self) -> int:
+        """How many frames were opened."""
+        return self._receive_nonce
+
     def decrypt(self, data: bytes) -> bytes:
         """Take bytes; return the plaintext of all frames that are whole now.
 

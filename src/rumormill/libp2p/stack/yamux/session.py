@@ -84,7 +84,7 @@ class YamuxSession:
     __slots__ = (
         "_body_ends", "_body_left", "_body_stream", "_empty_allowance",
         "_empty_frames", "_held_bytes", "_keepalive", "_limits", "_partial", "_pieces", "_reset",
-        "_streams", "_table", "control", "dirty", "gone", "queued",
+        "_streams", "_table", "control", "dirty", "frames", "gone", "queued",
     )  # fmt: skip
 
     def __init__(
@@ -92,6 +92,8 @@ class YamuxSession:
     ) -> None:
         self.gone = False
         """The peer has ended the session."""
+        self.frames = 0
+        """Frames that came, but those that were plain data alone."""
         self.queued = 0
         """Bytes of payload that wait to be sent, for the next write or for the peer's windows."""
         self._limits = limits
@@ -174,6 +176,7 @@ class YamuxSession:
                 break
             kind, flags, number, length = _unpack(data, offset)
             offset += HEADER_SIZE
+            self.frames += 1
             stream = streams.get(number)
             if kind or flags or not length or stream is None or stream.ended_by_peer:
                 # Rare: anything but more bytes for a stream that is open.
