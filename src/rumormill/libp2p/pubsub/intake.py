@@ -129,6 +129,8 @@ class Intake:
         copy = "new" if message.id not in checks.by_id else checks.add_copy(message, peer)
         if copy == "new":
             self._begin(checks.begin(message, peer), cost, now)
+            if len(self._pubsub.peers) > 1:
+                self._pubsub.toll.arrived(peer, state, now)
         elif copy == "same":
             self._trace_duplicate(message, peer)
             self._charge(peer, "duplicates", prices.DUPLICATE, blame=False)
@@ -206,7 +208,10 @@ class Intake:
             holders[sender] = None
         for tell in self._tell_accepted:
             tell(message, source, holders, now)
-        self._pubsub.forward(message, source, holders, now)
+        sent = self._pubsub.forward(message, source, holders, now)
+        peers = self._pubsub.peers
+        if sent and source in peers:
+            self._pubsub.toll.sent(source, peers[source], sent, now)
         for peer, copy in copies:
             for tell_copy in self._tell_duplicate:
                 tell_copy(copy, peer, now)

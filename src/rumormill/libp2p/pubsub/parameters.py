@@ -102,6 +102,9 @@ class PubsubParameters(Parameters):
     work_patience: float = Field(default=WorkLimits().patience, gt=0, allow_inf_nan=False)
     """Seconds that a peer may be held back for such work, and a tenth of a second more with each
     that passes; then it is dropped."""
+    busy_share: float = Field(default=0.4, gt=0, le=1)
+    """Of one core: how much time the messages of peers that send very many may take together, while
+    others are connected. Beyond it these are held back, and no others."""
     allowed_topics: tuple[str, ...] | None = None
     """Only these topics exist for us: others of our peers are not kept, and we join no other."""
     allowed_topic_pattern: str | None = None

@@ -7,13 +7,17 @@ from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.queue import PeerQueue
 from rumormill.libp2p.wire.frames import FrameReader
 
+OWN_SHARE, OWN_BURST = 0.01, 0.02
+"""Of one core, and seconds at once: what messages of a peer may take before it counts as one that
+sends very many; some two hundred a second, and five hundred at once."""
+
 
 class PeerState:
     """One peer: its line towards us, its queue, and what it has under check."""
 
     __slots__ = (
-        "check_bytes", "checks", "dear_signatures", "held", "outbound", "protocol", "queue",
-        "reader", "refused_subscriptions", "work",
+        "check_bytes", "checks", "dear_signatures", "held", "messages", "outbound", "protocol",
+        "queue", "reader", "refused_subscriptions", "work",
     )  # fmt: skip
 
     def __init__(
@@ -35,3 +39,5 @@ class PeerState:
         limits = parameters.work_limits
         self.dear_signatures = Allowance(limits.share * MICROSECONDS, limits.burst_cost)
         """What of its messages' signatures that are dear to check is looked at."""
+        self.messages = Allowance(OWN_SHARE * MICROSECONDS, OWN_BURST * MICROSECONDS)
+        """What of its messages it may send before it has to share with others that send many."""

@@ -10,6 +10,13 @@ from __future__ import annotations
 from rumormill.libp2p.stack.keys import KeyType
 from rumormill.libp2p.wire.message import WireMessage
 
+MESSAGE = 40.0
+"""A message that is of use: read, checked, delivered. Its sender does not owe this, but it is time
+that others cannot have."""
+
+MESSAGE_SENT = 15.0
+"""The same message on its way to one more peer."""
+
 RPC = 2.0
 """An RPC that is more than one message."""
 

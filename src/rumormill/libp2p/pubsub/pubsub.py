@@ -355,9 +355,12 @@ class Pubsub:
 
     def forward(
         self, message: WireMessage, source: Peer, holders: dict[Peer, None], now: float
-    ) -> None:
-        """Pass on a message of another to whom the router names and who does not have it."""
-        frame = b""
+    ) -> int:
+        """Pass on a message of another to whom the router names and who does not have it.
+
+        Returns to how many.
+        """
+        frame, sent = b"", 0
         targets = self.router.targets(message, False, now)
         if len(message.topics) > 1:
             targets = dict.fromkeys(targets)
@@ -365,6 +368,8 @@ class Pubsub:
             if peer not in holders:
                 frame = frame or message_frame(message)
                 self.outbox.message_frame(peer, message, frame, source)
+                sent += 1
+        return sent
 
     # ---- trace
 

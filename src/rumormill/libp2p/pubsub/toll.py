@@ -3,6 +3,10 @@
 Each peer has an allowance of work (:class:`~rumormill.core.limits.Work`). Whoever does work for a
 peer charges it; at the end of the turn those that have used up their allowance are held back, for
 as long as it takes to refill, and whoever does nothing else is dropped.
+
+Messages that are of use cost nothing, but they take time that others might need. So peers that send
+very many share a part of our time (``busy_share``) while others are connected, and are held back
+when that is used up: never dropped for it. A peer that is alone with us has all of it.
 """
 
 from __future__ import annotations
@@ -11,23 +15,32 @@ from typing import TYPE_CHECKING
 
 from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
-from rumormill.core.limits import WORN_OUT
+from rumormill.core.limits import WORN_OUT, Work, WorkLimits
 from rumormill.core.machine import Peer
 from rumormill.core.transport import RestPeer
+from rumormill.libp2p.pubsub import prices
 from rumormill.libp2p.pubsub.peers import PeerState
 
 if TYPE_CHECKING:
     from rumormill.libp2p.pubsub.pubsub import Pubsub
 
 
+BUSY_BURST = 0.01
+"""Seconds of messages that those who send many may bring at once before they are held back: others
+wait for as long as that takes."""
+
+
 class Toll:
     """Charges the peers of one node."""
 
-    __slots__ = ("_burst", "_pubsub", "overdrawn")
+    __slots__ = ("_burst", "_busy", "_pot", "_pubsub", "overdrawn")
 
     def __init__(self, pubsub: Pubsub) -> None:
         self._pubsub = pubsub
         self._burst = pubsub.parameters.work_limits.burst_cost
+        busy_share = pubsub.parameters.busy_share
+        self._pot = Work(WorkLimits(busy_share, BUSY_BURST, patience=WORN_OUT), 0.0)
+        self._busy: dict[Peer, None] = {}
         self.overdrawn: dict[Peer, None] = {}
         """Peers that may have to rest at the end of this turn."""
 
@@ -40,8 +53,25 @@ class Toll:
         if work.debt > self._burst:
             self.overdrawn[peer] = None
 
+    def arrived(self, peer: Peer, state: PeerState, now: float) -> None:
+        """The peer sent a message that is worth a check."""
+        if not state.messages.take(prices.MESSAGE, now):  # its own share, before the common one
+            self._share(peer, prices.MESSAGE)
+
+    def sent(self, peer: Peer, state: PeerState, count: int, now: float) -> None:
+        """A message of the peer was of use, and went on to so many others."""
+        cost = count * prices.MESSAGE_SENT
+        if not state.messages.take(cost, now):
+            self._share(peer, cost)
+
+    def _share(self, peer: Peer, cost: float) -> None:
+        self._pot.spend("messages", cost, blame=False)
+        self.overdrawn[peer] = self._busy[peer] = None
+
     def collect(self, now: float) -> None:
         """Hold those back that have used up their allowance."""
+        if self._busy:
+            self._collect_busy(now)
         overdrawn, self.overdrawn = self.overdrawn, {}
         for peer in overdrawn:
             state = self._pubsub.peers.get(peer)
@@ -57,7 +87,19 @@ class Toll:
             detail = f"it has been held back too long, mostly for {reason}"
             pubsub.punish(peer, RemoteProtocolError("too_much_work", detail))
             return
-        pubsub.emit(trace.HELD_BACK, peer=peer, reason=reason, seconds=seconds)
-        pubsub.effects.append(RestPeer(peer, seconds))
+        self._let_rest(peer, reason, seconds)
         for tell in pubsub.listeners.held_back:
             tell(peer, reason, seconds, now)
+
+    def _collect_busy(self, now: float) -> None:
+        """Let those that send many rest until there is time for more of it."""
+        busy, self._busy = self._busy, {}
+        seconds = self._pot.rest(now)
+        if seconds:
+            for peer in busy:
+                if peer in self._pubsub.peers:
+                    self._let_rest(peer, self._pot.reason, seconds)
+
+    def _let_rest(self, peer: Peer, reason: str, seconds: float) -> None:
+        self._pubsub.emit(trace.HELD_BACK, peer=peer, reason=reason, seconds=seconds)
+        self._pubsub.effects.append(RestPeer(peer, seconds))
