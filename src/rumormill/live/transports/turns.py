@@ -28,6 +28,11 @@ ROUND = 0.008
 FORGIVEN_AFTER = 0.02
 """Seconds without a turn after which what was used before no longer counts."""
 
+PASSES = 4
+"""Of the event loop, from one turn of those that use much to the next: as many as a message needs
+from the socket that it came by, over its check, to those that it leaves by. So it waits for one such
+turn on its way, not for one at every step."""
+
 SMALLEST_PIECE, LARGEST_PIECE = 512, 1 << 20
 """Bytes that are handed on at once, as they cost much or little."""
 
@@ -161,11 +166,12 @@ class Line:
 class Turns:
     """Whose turn it is, among all connections of a node."""
 
-    __slots__ = ("_heavy", "_light", "_scheduled", "used")
+    __slots__ = ("_heavy", "_light", "_passes", "_scheduled", "used")
 
     def __init__(self) -> None:
         self._light: deque[Line] = deque()
         self._heavy: deque[Line] = deque()
+        self._passes = 0
         self._scheduled = False
         self.used = 0.0
         """Seconds since those that wait last had their turn."""
@@ -184,13 +190,19 @@ class Turns:
         """Let each that waits have a turn, as far as the time allows; but one of each kind."""
         self.used = 0.0
         self._scheduled = False
-        for waiting in (self._light, self._heavy):
-            for _ in range(len(waiting)):
-                waiting.popleft().turn()
-                if self.used > ROUND:
-                    break
+        self._serve(self._light)
+        self._passes += 1
+        if self._passes >= PASSES and self._heavy:
+            self._passes = 0
+            self._serve(self._heavy)
         if self._light or self._heavy:
             self._schedule()
+
+    def _serve(self, waiting: deque[Line]) -> None:
+        for _ in range(len(waiting)):
+            waiting.popleft().turn()
+            if self.used > ROUND:
+                return
 
     def _schedule(self) -> None:
         if not self._scheduled:
