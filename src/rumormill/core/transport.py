@@ -108,7 +108,9 @@ class DialEnded(NamedTuple):
 class RestTransport(NamedTuple):
     """Take no bytes of a connection for so many seconds: its peer has used up its allowance.
 
-    What it sends waits on its side, by the transport's own flow control.
+    What it sends waits on its side, by the transport's own flow control. When its turn comes again,
+    a :class:`BytesReceived` without bytes comes first: the machine may have kept a part of what it
+    was given, and goes on with it. So a rest of no seconds only lets others have their turn.
     """
 
     connection: int
@@ -119,7 +121,7 @@ class RestPeer(NamedTuple):
     """Take nothing of ``peer`` for so many seconds: it has used up its allowance.
 
     On datagrams, what it sends meanwhile is dropped before it is parsed; on connections it waits,
-    by :class:`RestTransport` on each of them.
+    by :class:`RestTransport` on each of them, and a packet without bytes is what comes next.
     """
 
     peer: Peer

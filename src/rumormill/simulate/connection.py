@@ -22,7 +22,7 @@ class End(Pipe):
 
     __slots__ = (
         "_blocked", "_clock", "_epoch", "_full", "_held", "_paused", "_received", "_rests_until",
-        "_stalled", "adapter", "cut", "key", "label", "node", "open", "other",
+        "_stalled", "_unfinished", "adapter", "cut", "key", "label", "node", "open", "other",
     )  # fmt: skip
 
     other: End
@@ -44,6 +44,7 @@ class End(Pipe):
         self._stalled = False  # cut, or not yet recovered from it
         self._paused = False
         self._rests_until = 0.0
+        self._unfinished = False
         self._full = False
         self._held: list[tuple[Action, Any]] = []
         self._epoch = 0
@@ -148,7 +149,11 @@ class End(Pipe):
                 self._clock.schedule(self._clock.now, self._release)
 
     def rest(self, seconds: float) -> None:
-        """For so long nothing is handed to the machine: the other side's queue fills up."""
+        """For so long nothing is handed to the machine: the other side's queue fills up.
+
+        Then nothing at all is handed to it, once: it goes on with what it has kept.
+        """
+        self._unfinished = True
         self._rests_until = max(self._rests_until, self._clock.now + seconds)
         self._blocked = True
         self._clock.schedule(self._rests_until, self._release)
@@ -184,6 +189,12 @@ class End(Pipe):
         if not self.open or self._stalled or self._paused or resting:
             return
         self._blocked = False
+        if self._unfinished:
+            self._unfinished = False
+            self.node.feed(self._received(self.key, b""))
+            if self._blocked:
+                self._drain_if_over()
+                return
         held, self._held = self._held, []
         for position, (action, argument) in enumerate(held):
             action(argument)

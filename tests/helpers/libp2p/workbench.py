@@ -24,6 +24,7 @@ from rumormill.core.machine import (
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.trace import TraceEvent
+from rumormill.core.transport import RestPeer
 from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter
 from rumormill.libp2p.gossipsub.features import MESHSUB_1_0
 from rumormill.libp2p.pubsub.floodsub import FLOODSUB, FloodsubRouter
@@ -95,8 +96,19 @@ class Workbench:
 
     def feed(self, input: Any) -> list[AnyEffect]:
         """Give an input, carry the effects out, then let everything that waits be sent."""
-        effects = self._carry_out(self.pubsub.handle(input, self.now))
+        effects = self.hand_over(input)
         return effects + self.flush()
+
+    def hand_over(self, input: Any) -> list[AnyEffect]:
+        """Give an input and carry the effects out; a peer that let others pass goes on at once."""
+        effects = self._carry_out(self.pubsub.handle(input, self.now))
+        last = effects
+        while (rest := next((each for each in last if isinstance(each, RestPeer)), None)) and (
+            not rest.seconds
+        ):
+            last = self._carry_out(self.pubsub.handle(Received(rest.peer, b""), self.now))
+            effects = effects + last
+        return effects
 
     def flush(self) -> list[AnyEffect]:
         """Wake the machine as long as it wants it at once."""

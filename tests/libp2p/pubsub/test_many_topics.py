@@ -38,6 +38,7 @@ class Two:
         raise AssertionError("they go on for ever")
 
     def _carry(self, name: str, other: str, now: float) -> bool:
+        self.nodes[other].now = now
         effects = self.nodes[name].pubsub.wake(now)
         dropped = [each for each in effects if isinstance(each, Drop)]
         assert dropped == []
@@ -45,7 +46,7 @@ class Two:
         for packet in packets:
             for frame in FrameReader(1 << 20).feed(packet):
                 self.rpcs.append(decode_rpc(frame, FIRST_LIMITS))
-            answer = self.nodes[other].pubsub.handle(Received(name, packet), now)
+            answer = self.nodes[other].hand_over(Received(name, packet))
             assert not [each for each in answer if isinstance(each, Drop)]
         return bool(packets)
 

@@ -43,9 +43,10 @@ HostEffect: TypeAlias = (
 )
 """What a host wants done: by its transport, by whoever checks messages, and told to its user."""
 
-_OF_CONNECTIONS = frozenset({Send, HoldPeer, RestPeer, Drop, Connect})
+OF_CONNECTIONS = frozenset({Send, HoldPeer, RestPeer, Drop, Connect})
+"""What pubsub wants done on connections."""
 
 
 def for_driver(effects: Sequence[PubsubEffect]) -> TypeGuard[Sequence[HostEffect]]:
     """Whether none of what pubsub wants done concerns connections: then it is for our driver."""
-    return _OF_CONNECTIONS.isdisjoint(map(type, effects))
+    return OF_CONNECTIONS.isdisjoint(map(type, effects))

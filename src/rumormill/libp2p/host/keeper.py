@@ -90,6 +90,10 @@ class ConnectionKeeper:
         link = self._table.links.get(input.connection)
         if link is None:
             return
+        if not input.data:  # its turn has come again
+            if link.peer:
+                self._streams.go_on(link.peer, now)
+            return
         self._take(link, link.connection.receive(input.data, now), now)
         self._toll.charge(link, len(input.data), now)
 

@@ -7,14 +7,14 @@ The other half, how streams come about and what becomes of them, is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 from rumormill.core.machine import Connect, Drop, Machine, PeerJoined, PeerLeft, Send, Writable
 from rumormill.core.timers import Timers
 from rumormill.core.trace import DROPPED
 from rumormill.core.transport import HoldPeer, RestPeer, RestTransport
 from rumormill.libp2p.effects import PubsubEffect, PubsubInput
-from rumormill.libp2p.host.effects import for_driver
+from rumormill.libp2p.host.effects import OF_CONNECTIONS, HostEffect, for_driver
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.host.peer_streams import PeerStreams
 from rumormill.libp2p.host.table import ConnectionTable, Link, Turn
@@ -77,7 +77,9 @@ class PubsubFeed:
             passed_on += effects  # as most are: checks, deliveries, what happened
             return
         for effect in effects:
-            if isinstance(effect, Send):
+            if type(effect) not in OF_CONNECTIONS:
+                passed_on.append(cast("HostEffect", effect))
+            elif isinstance(effect, Send):
                 self._send(effect, now)
             elif isinstance(effect, HoldPeer):
                 self._hold_peer(effect)
@@ -89,8 +91,6 @@ class PubsubFeed:
                 self._drop(effect.peer, effect.reason, now)
             elif isinstance(effect, Connect):
                 self._connect(effect, now)
-            else:
-                passed_on.append(effect)
 
     def _send(self, effect: Send, now: float) -> None:
         streams = self._peers.get(effect.peer)

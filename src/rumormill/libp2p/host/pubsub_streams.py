@@ -249,6 +249,12 @@ class PubsubStreams(PubsubFeed):
                 return
         self.carry_out(self._pubsub.handle(Received(peer, data), now), now)
 
+    def go_on(self, peer: str, now: float) -> None:
+        """The peer's turn has come again: pubsub may have kept a part of what came before."""
+        streams = self._peers.get(peer)
+        if streams is not None and streams.joined:
+            self.feed(Received(peer, b""), now)
+
     def drained(self, link: Link, stream: int, now: float) -> None:
         """The peer has made room on our stream."""
         streams = self._peers[link.peer]

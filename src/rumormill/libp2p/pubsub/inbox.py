@@ -9,6 +9,7 @@ from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.machine import Peer, Received
 from rumormill.core.trace import type_of_field
+from rumormill.core.transport import RestPeer
 from rumormill.libp2p.pubsub import prices
 from rumormill.libp2p.pubsub.intake import Intake
 from rumormill.libp2p.pubsub.part import hears
@@ -20,6 +21,15 @@ from rumormill.libp2p.wire.rpc import Rpc, Subscription, decode_rpc, lone_messag
 
 if TYPE_CHECKING:
     from rumormill.libp2p.pubsub.pubsub import Pubsub
+
+
+SLICE = 2_000.0
+"""Microseconds of work, by their prices, that are done for a peer before others get their turn; but
+one RPC at least."""
+
+MOST_FRAMES = 128
+"""RPCs that are read before others get their turn, as long as there is nothing but a message in
+each."""
 
 
 class Inbox:
@@ -43,42 +53,67 @@ class Inbox:
         self._trace_packets = parameters.trace_packets
 
     def receive(self, received: Received, now: float) -> None:
-        """A piece of a peer's stream came, cut anywhere."""
+        """A piece of a peer's stream came, cut anywhere; or it is its turn again."""
         peer = received.peer
-        peers = self._pubsub.peers
-        state = peers.get(peer)
+        state = self._pubsub.peers.get(peer)
         if state is None:
             return  # the rest of what a dropped peer had sent
-        gate = self._gate
         try:
-            buffer, places = state.reader.cut(received.packet)
-            for start, end in places:
-                if gate is not None and (admission := gate(peer, now)) != "all":
-                    self._on_gated(peer, state, buffer[start:end], admission, now)
-                    continue
-                inside = 0 if self._trace_packets else lone_message(buffer, start, end)
-                if inside:  # as most are: worth saving the RPC around it, and a copy of it
-                    message = decode_message(buffer[inside:end], self._limits.topics_per_message)
-                    self._intake.receive(peer, state, message, now)
-                else:
-                    self._on_frame(peer, state, buffer[start:end], now)
-                if peer not in peers:
-                    return  # it was one rejected message too many
+            self._read(peer, state, received.packet, SLICE, now)
         except RemoteProtocolError as error:
             self._pubsub.punish(peer, error)
+            return
+        if state.reader.unread and peer in self._pubsub.peers:
+            self._pubsub.effects.append(RestPeer(peer, 0.0))
+
+    def read_to_end(self, peer: Peer, state: PeerState, now: float) -> None:
+        """The peer is gone: read what it sent before, unless it has used up its allowance."""
+        reader, peers = state.reader, self._pubsub.peers
+        try:
+            while reader.unread and peer in peers and not self._pubsub.toll.owes(state):
+                self._read(peer, state, b"", SLICE, now)
+        except RemoteProtocolError as error:
+            self._pubsub.punish(peer, error)
+        if reader.unread and peer in peers:
+            size = reader.unread
+            self._pubsub.emit(
+                trace.DROPPED, peer=peer, what="packet", reason="peer_left", size=size
+            )
+
+    def _read(self, peer: Peer, state: PeerState, packet: bytes, slice: float, now: float) -> None:
+        """Read what came, in order, until the slice is used up: what is behind stays unread."""
+        gate, peers, reader = self._gate, self._pubsub.peers, state.reader
+        buffer, places = reader.cut(packet, MOST_FRAMES)
+        for start, end in places:
+            if gate is not None and (admission := gate(peer, now)) != "all":
+                slice -= self._on_gated(peer, state, buffer[start:end], admission, now)
+                continue
+            inside = 0 if self._trace_packets else lone_message(buffer, start, end)
+            if inside:  # as most are: worth saving the RPC around it, and a copy of it
+                message = decode_message(buffer[inside:end], self._limits.topics_per_message)
+                self._intake.receive(peer, state, message, now)
+            else:
+                slice -= self._on_frame(peer, state, buffer[start:end], now)
+            if peer not in peers:
+                return  # it was one rejected message too many
+            if slice < 0.0:
+                if end < len(buffer):
+                    reader.put_back(buffer, end)
+                return
 
     def _on_gated(
         self, peer: Peer, state: PeerState, frame: bytes, admission: Admission, now: float
-    ) -> None:
+    ) -> float:
         """The router wants nothing of this RPC, or all but its messages."""
         if admission == "nothing":
             self._pubsub.emit(trace.IGNORED, peer=peer, reason="gate_closed")
-            return
-        self._on_frame(peer, state, frame, now, skip_messages=True)
+            return prices.RPC
+        return self._on_frame(peer, state, frame, now, skip_messages=True)
 
     def _on_frame(
         self, peer: Peer, state: PeerState, frame: bytes, now: float, skip_messages: bool = False
-    ) -> None:
+    ) -> float:
+        """Read an RPC; returns what that costs us, paid for or not."""
         budget = Budget(self._limits)
         rpc = decode_rpc(frame, self._limits, self._kinds, skip_messages, budget)
         if self._trace_packets:
@@ -87,20 +122,30 @@ class Inbox:
             self._pubsub.emit(
                 trace.IGNORED, peer=peer, reason="gate_control_only", count=rpc.skipped
             )
-        self._charge(peer, state, rpc, budget)
+        cost = self._charge(peer, state, rpc, budget)
         self._on_rpc(peer, state, rpc, now)
+        read = len(rpc.messages) * prices.READ_MESSAGE
+        return cost + read + len(rpc.subscriptions) * prices.SUBSCRIPTION
 
-    def _charge(self, peer: Peer, state: PeerState, rpc: Rpc, budget: Budget) -> None:
-        """Let the peer pay for all of the RPC but its messages, each of which pays for itself."""
+    def _charge(self, peer: Peer, state: PeerState, rpc: Rpc, budget: Budget) -> float:
+        """Let the peer pay for all of the RPC but its messages, each of which pays for itself.
+
+        What it says of topics it pays for later, as that depends on what is news.
+        """
         charge = self._pubsub.toll.charge
-        charge(peer, state, "control", prices.RPC + budget.entries * prices.ENTRY)
-        if budget.ids:
-            charge(peer, state, "message_ids", budget.ids * prices.MESSAGE_ID)
-        if rpc.skipped:
-            charge(peer, state, "messages", rpc.skipped * prices.UNWANTED_MESSAGE)
-        unknown = len(rpc.other) + (len(rpc.control.other) if rpc.control else 0)
+        entries = prices.RPC + budget.entries * prices.ENTRY
+        charge(peer, state, "control", entries)
+        ids = budget.ids * prices.MESSAGE_ID
+        if ids:
+            charge(peer, state, "message_ids", ids)
+        skipped = rpc.skipped * prices.UNWANTED_MESSAGE
+        if skipped:
+            charge(peer, state, "messages", skipped)
+        other = len(rpc.other) + (len(rpc.control.other) if rpc.control else 0)
+        unknown = other * prices.UNKNOWN_BYTE
         if unknown:
-            charge(peer, state, "unknown_fields", unknown * prices.UNKNOWN_BYTE)
+            charge(peer, state, "unknown_fields", unknown)
+        return entries + ids + skipped + unknown
 
     def _on_rpc(self, peer: Peer, state: PeerState, rpc: Rpc, now: float) -> None:
         if rpc.subscriptions:

@@ -17,6 +17,9 @@ that others cannot have."""
 MESSAGE_SENT = 15.0
 """The same message on its way to one more peer."""
 
+READ_MESSAGE = 15.0
+"""The first part of it: read, and handed to whoever checks it."""
+
 RPC = 2.0
 """An RPC that is more than one message."""
 

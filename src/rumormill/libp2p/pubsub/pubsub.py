@@ -112,16 +112,16 @@ class Pubsub:
         """Whether a topic exists for us."""
         self.table = SubscriptionTable(self.parameters.max_topics_per_peer)
         """Who listens to what."""
-        inbox = Inbox(self, self._intake, self._kinds, self._control_handlers)
+        self._inbox = Inbox(self, self._intake, self._kinds, self._control_handlers)
         self._now = 0.0
         self._handlers: dict[type, Callable[[Any, float], None]] = {}
-        self._on(Received, inbox.receive)
+        self._on(Received, self._inbox.receive)
         self._on(Checked, self._intake.checked)
         self._on(CheckedMany, self._on_checked_many)
         self._on(Publish, self._publisher.publish)
         self._on(Writable, self._on_writable)
         self._on(PeerJoined, self._on_peer_joined)
-        self._on(PeerLeft, self._on_peer_left)
+        self._on(PeerLeft, self._on_peer_leaves)
         self._on(StreamRestarted, self._on_stream_restarted)
         self._on(StreamLost, self._on_stream_lost)
         self._on(StreamRenewed, self._on_stream_renewed)
@@ -222,6 +222,7 @@ class Pubsub:
             "peer_topics": len(self.table),
             "seen": len(self._intake.seen),
             "checks": len(self._intake.checks),
+            "unread_bytes": sum(state.reader.unread for state in self.peers.values()),
             "queued": sum(state.queue.waiting for state in self.peers.values()),
         }
         for more in self.listeners.sizes:
@@ -241,6 +242,12 @@ class Pubsub:
         for tell in self.listeners.add_peer:
             tell(joined, now)
 
+    def _on_peer_leaves(self, left: PeerLeft, now: float) -> None:
+        state = self.peers.get(left.peer)
+        if state is not None and state.reader.unread:
+            self._inbox.read_to_end(left.peer, state, now)
+        self._on_peer_left(left, now)
+
     def _on_peer_left(self, left: PeerLeft, now: float) -> None:
         peer = left.peer
         state = self.peers.pop(peer, None)
@@ -256,14 +263,12 @@ class Pubsub:
         """Introduce ourselves again, too: go forgets our topics when its stream towards us dies."""
         state = self.peers.get(restarted.peer)
         if state is not None:
-            state.reader = type(state.reader)(self.parameters.max_rpc_size)
+            state.reader.part()
             self._introduce_again(restarted.peer)
 
     def take_reader(self, peer: Peer) -> FrameReader:
         """Give away what is half read of the peer's stream: what comes next begins a frame."""
-        state = self.peers[peer]
-        reader, state.reader = state.reader, FrameReader(self.parameters.max_rpc_size)
-        return reader
+        return self.peers[peer].reader.part()
 
     def _on_stream_lost(self, lost: StreamLost, now: float) -> None:
         """What waits goes the way of what was sent: the peer may have choked on just that."""

@@ -53,6 +53,10 @@ class Toll:
         if work.debt > self._burst:
             self.overdrawn[peer] = None
 
+    def owes(self, state: PeerState) -> bool:
+        """Whether a peer has used up its allowance."""
+        return state.work.debt > self._burst
+
     def arrived(self, peer: Peer, state: PeerState, now: float) -> None:
         """The peer sent a message that is worth a check."""
         if not state.messages.take(prices.MESSAGE, now):  # its own share, before the common one

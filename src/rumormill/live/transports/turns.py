@@ -30,8 +30,8 @@ FORGIVEN_AFTER = 0.02
 
 PASSES = 4
 """Of the event loop, from one turn of those that use much to the next: as many as a message needs
-from the socket that it came by, over its check, to those that it leaves by. So it waits for one such
-turn on its way, not for one at every step."""
+from the socket that it came by, over its check, to those that it leaves by. So it waits for one
+such turn on its way, not for one at every step."""
 
 SMALLEST_PIECE, LARGEST_PIECE = 512, 1 << 20
 """Bytes that are handed on at once, as they cost much or little."""
@@ -53,8 +53,8 @@ class Line:
     """One connection: what it has brought that had no turn yet, and the time that it has used."""
 
     __slots__ = (
-        "_backlog", "_hand_on", "_last", "_paused", "_piece", "_socket", "_turns", "_used",
-        "_waiting", "_wakes", "over",
+        "_backlog", "_hand_on", "_last", "_paused", "_piece", "_serving", "_socket", "_turns",
+        "_unfinished", "_used", "_waiting", "_wakes", "over",
     )  # fmt: skip
 
     def __init__(self, turns: Turns, socket: Socket, hand_on: Callable[[bytes], None]) -> None:
@@ -68,6 +68,8 @@ class Line:
         self._backlog: deque[bytes] = deque()
         self._paused = False
         self._waiting = False
+        self._serving = False
+        self._unfinished = False
         self.over = False
         """Whether the connection is gone: nothing more is handed on."""
 
@@ -88,7 +90,10 @@ class Line:
         if self._used >= SLICE:
             self._wait()
             return
-        if self._backlog:
+        if self._unfinished:
+            self._unfinished = False
+            self._serve(b"", idle=False)
+        elif self._backlog:
             self._serve(self._backlog.popleft(), idle=False)
         self._read_on()
 
@@ -110,16 +115,18 @@ class Line:
         began = monotonic()
         if idle and began - self._last > FORGIVEN_AFTER:
             self._used = 0.0
+        self._serving = True
         self._hand_on(data)
+        self._serving = False
         self._last = ended = monotonic()
         took = ended - began
         self._used += took
         self._turns.used += took
-        if took > SLICE:
+        if took > SLICE and size:
             self._piece = max(SMALLEST_PIECE, int(size * SLICE / took))
         elif size == self._piece and size < LARGEST_PIECE:
             self._piece = size * 2
-        if self._backlog or self._used >= SLICE:
+        if self._backlog or self._unfinished or self._used >= SLICE:
             self._wait()
 
     def _wait(self) -> None:
@@ -132,9 +139,19 @@ class Line:
             self._turns.wait(self, light=self._used < SLICE)
 
     def rest(self, seconds: float) -> None:
-        """Take nothing for so long; what it brought waits."""
+        """Take nothing for so long; what it brought waits.
+
+        Its next turn begins without bytes: a machine goes on then with what it has kept.
+        """
         if self.over:
             return
+        self._unfinished = True
+        if seconds > 0.0:
+            self._sleep(seconds)
+        elif not self._serving:
+            self._wait()
+
+    def _sleep(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
         if self._wakes is not None:
             seconds = max(seconds, self._wakes.when() - loop.time())
@@ -154,6 +171,7 @@ class Line:
         What still comes is read and thrown away, so that the end of the other side is seen.
         """
         self.over = True
+        self._unfinished = False
         self._backlog.clear()
         if self._paused:
             self._paused = False
