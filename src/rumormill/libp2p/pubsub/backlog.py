@@ -32,16 +32,22 @@ class Backlog:
 
     >>> backlog = Backlog(most_messages=3, most_bytes=100)
     >>> [backlog.add(b"flood", "eve") for _ in range(4)], backlog.add(b"rain", "alice")
-    ([True, True, True, False], True)
-    >>> backlog.evicted, [backlog.take() for _ in range(len(backlog))]
+    ([0, 1, 2, None], 2)
+    >>> backlog.evicted, backlog.take(most_bytes=100)
     (1, [b'flood', b'flood', b'rain'])
     """
 
-    __slots__ = ("_count", "_lanes", "_most_bytes", "_most_messages", "bytes", "evicted")
+    __slots__ = (
+        "_count", "_lanes", "_most_bytes", "_most_messages", "bytes", "evicted", "half_bytes",
+        "half_messages",
+    )  # fmt: skip
 
     def __init__(self, most_messages: int, most_bytes: int) -> None:
         self._most_messages = most_messages
         self._most_bytes = most_bytes
+        self.half_messages = most_messages // 2
+        self.half_bytes = most_bytes // 2
+        """From here on there is a crowd."""
         self._lanes: OrderedDict[Peer | None, Lane] = OrderedDict()
         self._count = 0
         self.bytes = 0
@@ -55,23 +61,30 @@ class Backlog:
     @property
     def crowded(self) -> bool:
         """Whether more than half of the room is taken."""
-        return self._count * 2 > self._most_messages or self.bytes * 2 > self._most_bytes
+        return self._count > self.half_messages or self.bytes > self.half_bytes
 
-    def add(self, frame: bytes, source: Peer | None) -> bool:
-        """Let a frame wait behind those of its source; False if there is no room for it."""
-        size = len(frame)
-        if not self._fits(size):
+    def add(self, frame: bytes, source: Peer | None) -> int | None:
+        """Let a frame wait behind those of its source.
+
+        Returns how many there were before it, None if there is no room.
+        """
+        size, waiting = len(frame), self._count
+        # As _fits, spelled out: this runs for every message to every peer.
+        if waiting >= self._most_messages or (
+            self.bytes + size > self._most_bytes and waiting
+        ):
             if not self._is_modest(size, source):
-                return False
+                return None
             self._make_room(size, source)
+            waiting = self._count
         lane = self._lanes.get(source)
         if lane is None:
             lane = self._lanes[source] = Lane()
         lane.frames.append(frame)
         lane.bytes += size
-        self._count += 1
+        self._count = waiting + 1
         self.bytes += size
-        return True
+        return waiting
 
     def _fits(self, size: int) -> bool:
         """Whether there is room. One frame always has it."""
@@ -109,8 +122,23 @@ class Backlog:
         """The frame that leaves next; there has to be one."""
         return next(iter(self._lanes.values())).frames[0]
 
-    def take(self) -> bytes:
-        """Let the next frame leave; there has to be one."""
+    def take(self, most_bytes: int) -> list[bytes]:
+        """Let those leave that are next, up to about so many bytes; one at least, if there is one.
+        """
+        lanes = self._lanes
+        if len(lanes) == 1 and self.bytes <= most_bytes:  # as nearly always
+            ((_, lane),) = lanes.items()
+            self.clear()
+            return list(lane.frames)
+        taken: list[bytes] = []
+        left = most_bytes
+        while lanes and (left > 0 or not taken):
+            frame = self._take_one()
+            left -= len(frame)
+            taken.append(frame)
+        return taken
+
+    def _take_one(self) -> bytes:
         source, lane = next(iter(self._lanes.items()))
         frame = lane.frames.popleft()
         size = len(frame)

@@ -122,7 +122,7 @@ class Intake:
         ):
             self._drop(message, peer, {peer: None}, "checks_full", now)
             return
-        cost = prices.signature(message)
+        cost = 0.0 if message.signature is None else prices.signature(message)
         if cost > DEAR_SIGNATURE and not state.dear_signatures.take(cost, now):
             self._drop(message, peer, {peer: None}, "signatures_too_dear", now)
             return

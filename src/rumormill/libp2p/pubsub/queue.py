@@ -62,11 +62,11 @@ class PeerQueue:
         our own; says where it stands.
         """
         messages = self._messages
-        waiting = len(messages)
-        if not messages.add(frame, source):
+        waiting = messages.add(frame, source)
+        if waiting is None:
             self.was_full = self.crowded = True
             return NOWHERE
-        if messages.crowded:
+        if waiting >= messages.half_messages or messages.bytes > messages.half_bytes:
             self.crowded = True
         return BEHIND if waiting or not self.writable else NEXT
 
@@ -128,11 +128,8 @@ class PeerQueue:
         if self.has_control:
             frames = self._control_frames(max_control_size, max_rpc_size, limits)
         size = sum(map(len, frames))
-        messages = self._messages
-        while messages and (size < most_bytes or not frames):
-            frame = messages.take()
-            size += len(frame)
-            frames.append(frame)
+        if self._messages and (size < most_bytes or not frames):
+            frames += self._messages.take(most_bytes - size)
         return b"".join(frames)
 
     def _control_frames(
@@ -147,7 +144,7 @@ class PeerQueue:
             frame = self._messages.first()
             message_rpc = frame[prefix_length(frame) :]
             if len(last) + len(message_rpc) <= max_rpc_size:
-                self._messages.take()
+                self._messages.take(1)
                 last += message_rpc
         frames.append(length_prefixed(last))
         return frames

@@ -59,6 +59,7 @@ class Line:
 
     def __init__(self, turns: Turns, socket: Socket, hand_on: Callable[[bytes], None]) -> None:
         self._turns = turns
+        turns.lines += 1
         self._socket = socket
         self._hand_on = hand_on
         self._piece = LARGEST_PIECE
@@ -126,7 +127,7 @@ class Line:
             self._piece = max(SMALLEST_PIECE, int(size * SLICE / took))
         elif size == self._piece and size < LARGEST_PIECE:
             self._piece = size * 2
-        if self._backlog or self._unfinished or self._used >= SLICE:
+        if self._backlog or self._unfinished or (self._used >= SLICE and self._turns.lines > 1):
             self._wait()
 
     def _wait(self) -> None:
@@ -170,7 +171,9 @@ class Line:
 
         What still comes is read and thrown away, so that the end of the other side is seen.
         """
-        self.over = True
+        if not self.over:
+            self.over = True
+            self._turns.lines -= 1
         self._unfinished = False
         self._backlog.clear()
         if self._paused:
@@ -184,13 +187,15 @@ class Line:
 class Turns:
     """Whose turn it is, among all connections of a node."""
 
-    __slots__ = ("_heavy", "_light", "_passes", "_scheduled", "used")
+    __slots__ = ("_heavy", "_light", "_passes", "_scheduled", "lines", "used")
 
     def __init__(self) -> None:
         self._light: deque[Line] = deque()
         self._heavy: deque[Line] = deque()
         self._passes = 0
         self._scheduled = False
+        self.lines = 0
+        """Connections that are open: one that is alone keeps nobody waiting."""
         self.used = 0.0
         """Seconds since those that wait last had their turn."""
 
@@ -210,7 +215,7 @@ class Turns:
         self._scheduled = False
         self._serve(self._light)
         self._passes += 1
-        if self._passes >= PASSES and self._heavy:
+        if self._heavy and (self._passes >= PASSES or self.lines == 1):
             self._passes = 0
             self._serve(self._heavy)
         if self._light or self._heavy:
