@@ -44,6 +44,46 @@ def test_arbitrary_bytes_are_frames_or_a_remote_protocol_error(pieces: list[byte
         assert reader.pending <= 40 + 10
 
 
+@given(
+    st.lists(st.binary(max_size=300), max_size=12),
+    st.lists(st.integers(0, 10_000)),
+    st.lists(st.tuples(st.integers(1, 3), st.integers(0, 3)), min_size=1),
+)
+def test_frames_that_are_put_back_or_not_wanted_yet_come_again_in_order(
+    frames: list[bytes], places: list[int], appetites: list[tuple[int, int]]
+) -> None:
+    reader = FrameReader(largest=300)
+    found: list[bytes] = []
+    pieces = cut(b"".join(map(length_prefixed, frames)), places)
+    hunger = itertools.cycle(appetites)
+    while pieces or reader.unread:
+        most, wanted = next(hunger)
+        buffer, whole = reader.cut(pieces.pop(0) if pieces else b"", most)
+        assert len(whole) <= most
+        if wanted and wanted < len(whole):
+            reader.put_back(buffer, whole[wanted - 1][1])
+            whole = whole[:wanted]
+        found += [buffer[start:end] for start, end in whole]
+    assert found == frames
+    assert reader.pending == 0
+
+
+@given(st.lists(st.binary(max_size=50), min_size=1, max_size=8), st.integers(1, 9), st.data())
+def test_a_half_read_frame_is_parted_from_whole_ones_that_are_unread(
+    frames: list[bytes], most: int, data: st.DataObject
+) -> None:
+    last = length_prefixed(frames[-1])
+    place = data.draw(st.integers(0, len(last) - 1))
+    stream = b"".join(map(length_prefixed, frames[:-1])) + last[:place]
+    reader = FrameReader(largest=50)
+    buffer, places = reader.cut(stream, most)
+    found = [buffer[start:end] for start, end in places]
+    half = reader.part()
+    assert found + reader.feed(b"") == frames[:-1]
+    assert reader.pending == 0
+    assert half.feed(last[place:]) == frames[-1:]
+
+
 @given(st.binary(max_size=60), st.lists(st.integers(0, 60)))
 def test_garbage_gives_the_same_frames_however_it_is_cut(raw: bytes, places: list[int]) -> None:
     def read(pieces: list[bytes]) -> tuple[list[bytes], int] | str:

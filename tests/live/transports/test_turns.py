@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from rumormill.live.transports import turns as module
-from rumormill.live.transports.turns import FORGIVEN_AFTER, ROUND, SLICE, Line, Turns
+from rumormill.live.transports.turns import FORGIVEN_AFTER, PASSES, ROUND, SLICE, Line, Turns
 
 
 class Clock:
@@ -168,6 +168,53 @@ async def test_after_its_rest_it_has_its_turn_and_is_read_again(bench: Bench) ->
         while not socket.reading:
             await asyncio.sleep(0.001)
     assert bench.got["resting"] == b"abc"
+
+
+async def test_a_turn_after_a_rest_begins_without_bytes_and_what_came_waits_for_the_next(
+    bench: Bench,
+) -> None:
+    line, _ = bench.line("unfinished", SLICE / 1000)
+    turns_left = 3
+
+    def ask_for_more(_: str) -> None:
+        nonlocal turns_left
+        if turns_left:
+            turns_left -= 1
+            line.rest(0.0)
+
+    bench.on_data = ask_for_more
+    line.take(b"abc")
+    line.take(b"def")
+    await settle()
+    assert [size for _, size, _ in bench.order] == [3, 0, 0, 0, 3]
+    assert bench.got["unfinished"] == b"abcdef"
+
+
+async def test_between_two_turns_of_those_that_use_much_a_message_gets_through(
+    bench: Bench,
+) -> None:
+    lines = [bench.line(f"flood{number}", SLICE / 100)[0] for number in range(8)]
+    for line in lines:
+        line.take(b"x" * 1000)
+    await settle()  # the first of each has told that it is a flood
+    for line in lines:
+        line.take(b"x" * 5000)
+    steps: list[float] = []
+    for _ in range(PASSES):  # a message: it is read, checked, queued, written
+        before = len(bench.order)
+        await asyncio.sleep(0)
+        steps.append(len(bench.order) - before)
+    assert sum(map(bool, steps)) <= 1, "only one step of the four waited for a flood"
+
+
+async def test_one_that_is_alone_is_read_without_a_break(bench: Bench) -> None:
+    bench.turns.lines = 0
+    line, socket = bench.line("alone", SLICE / 100)
+    line.take(b"x" * 150)
+    assert socket.reading
+    line.end()
+    line.end()
+    assert bench.turns.lines == 0
 
 
 async def test_a_rest_that_begins_while_it_is_being_served_keeps_the_rest_of_it_back(

@@ -70,9 +70,7 @@ class Backlog:
         """
         size, waiting = len(frame), self._count
         # As _fits, spelled out: this runs for every message to every peer.
-        if waiting >= self._most_messages or (
-            self.bytes + size > self._most_bytes and waiting
-        ):
+        if waiting >= self._most_messages or (self.bytes + size > self._most_bytes and waiting):
             if not self._is_modest(size, source):
                 return None
             self._make_room(size, source)
@@ -123,8 +121,7 @@ class Backlog:
         return next(iter(self._lanes.values())).frames[0]
 
     def take(self, most_bytes: int) -> list[bytes]:
-        """Let those leave that are next, up to about so many bytes; one at least, if there is one.
-        """
+        """Let those leave that are next, up to about so many bytes, but one at least."""
         lanes = self._lanes
         if len(lanes) == 1 and self.bytes <= most_bytes:  # as nearly always
             ((_, lane),) = lanes.items()
