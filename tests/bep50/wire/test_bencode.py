@@ -168,8 +168,23 @@ def test_a_number_may_be_so_long_and_no_longer_wherever_it_stands(around: bytes)
             decode(around % (b"i" + sign + b"9" * digits + b"9e"))
 
 
+@given(st.lists(st.integers(0, 2000), max_size=4), st.binary(max_size=20), st.integers(0, 40))
+def test_what_stands_in_strings_does_not_count_as_nesting(
+    sizes: list[int], key: bytes, depth: int
+) -> None:
+    inside: Value = [b"ld" * size for size in sizes]
+    for _ in range(depth):
+        inside = {key: inside, key + b"x": b"dull" * 60}
+    raw = encode(inside)
+    if depth + 1 > DEEPEST:
+        with pytest.raises(RemoteProtocolError, match="nested deeper"):
+            decode(raw)
+    else:
+        assert decode(raw) == inside
+
+
 def test_digits_in_a_string_are_no_number() -> None:
-    raw = encode([b"i" + b"9" * 1000 + b"e"])
+    raw = encode([b"i" + b"9" * 2 * LONGEST_NUMBER + b"e"])
     assert encode(decode(raw)) == raw
 
 
