@@ -43,6 +43,7 @@ def test_a_table_becomes_a_plan_and_other_keys_are_settings(tmp_path: Path) -> N
     ("text", "problem"),
     [
         ("network = [", "no TOML"),
+        ("network = " + 5000 * "[", "nested too deep"),
         ("", r"no \[\[network\]\] table"),
         ("[network]\nname = 'gossipsub'", "two brackets"),
         ("[[networks]]", "networks: there is no such key"),

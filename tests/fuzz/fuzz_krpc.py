@@ -199,6 +199,9 @@ SEEDS = [
     b"\0" + answer_packet(b"aa", {b"id": ID, b"nodes": bytes(52), b"v": b"x"}, TOPIC, bytes(6)),
     b"\0" + failure_packet(b"aa", 203, "no such thing", TOPIC),
     b"\0" + b"l" * 2000 + b"e" * 2000,
+    b"\0" + b"l" * 4000,
+    b"\0" + b"d1:a" * 1000,
+    b"\0" + b"i" + b"9" * 4000 + b"e",
     b"\0" + b"d1:ad2:id20:" + ID + b"1:vi007eee",
     b"\x01weather %ff",
     bytes((2, 0, 0, 0, 0, 1)),
@@ -207,4 +210,4 @@ SEEDS = [
 ]
 
 if __name__ == "__main__":
-    fuzz(target, SEEDS)
+    fuzz(target, SEEDS, slow=0.004)  # one packet: a thousand of them come in a second

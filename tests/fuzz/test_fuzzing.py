@@ -1,4 +1,4 @@
-"""A minute of coverage-guided fuzzing, and that a crash would not go unnoticed."""
+"""A minute of coverage-guided fuzzing, and that no crash and no slow input goes unnoticed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from tests.helpers.fuzz.fuzzing import (
     REQUIRED,
     SKIPPED,
     Choices,
+    SlowInputError,
     atheris_is_missing,
     pieces,
+    watched,
 )
 
 HERE = Path(__file__).parent
@@ -81,6 +83,58 @@ def test_a_crash_is_shown_with_the_input_that_brings_it_back(
     assert "fuzz_crash" in shown and "CRASHED" in shown
     assert "found it" in shown
     assert b"!?".hex() in shown
+
+
+@needs_atheris
+def test_a_slow_input_is_shown_like_a_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow = tmp_path / "fuzz_slow.py"
+    slow.write_text(
+        f"import sys; sys.path.append({str(HERE.parents[1])!r})\n"
+        "from tests.helpers.fuzz.fuzzing import fuzz\n"
+        "def target(data):\n"
+        "    for _ in range(10_000_000 * data.count(b'!')): pass\n"
+        "fuzz(target, [b'!'], slow=0.001)\n"
+    )
+    run_all = load("run_all")
+    monkeypatch.setattr(run_all, "targets", lambda: [slow])
+    assert run_all.main(["--seconds", "1"]) == 1
+    shown = capsys.readouterr().out
+    assert "SlowInputError" in shown and b"!".hex() in shown
+
+
+class Clock:
+    """Goes on by what the target says that it took."""
+
+    def __init__(self, *takes: float) -> None:
+        self.now = 0.0
+        self.takes = list(takes)
+
+    def target(self, _: bytes) -> None:
+        self.now += self.takes.pop(0)
+
+
+def test_an_input_is_slow_only_if_it_is_so_each_time() -> None:
+    clock = Clock(9.0, 9.0, 0.1)
+    watched(clock.target, slow=1.0, clock=lambda: clock.now)(b"")
+    clock = Clock(9.0, 9.0, 9.0)
+    with pytest.raises(SlowInputError, match=r"0 bytes take 9000\.0 ms, 1000\.0 ms are"):
+        watched(clock.target, slow=1.0, clock=lambda: clock.now)(b"")
+
+
+def test_a_long_input_and_a_slow_machine_have_more_time() -> None:
+    clock = Clock(*[1.5] * 12)
+    watched(clock.target, slow=1.0, clock=lambda: clock.now, patience=2.0)(b"")
+    watched(clock.target, slow=1.0, clock=lambda: clock.now)(bytes(600_000))
+
+    def in_pieces(data: bytes) -> None:
+        clock.target(data)
+        list(pieces(bytes(30_000), 1))
+
+    watched(in_pieces, slow=1.0, clock=lambda: clock.now)(b"")
+    with pytest.raises(SlowInputError):
+        watched(clock.target, slow=1.0, clock=lambda: clock.now)(b"")
 
 
 @pytest.mark.parametrize(("required", "exit_code"), [("", 0), ("1", 1)])

@@ -79,7 +79,7 @@ def read_identity(folder: Path) -> Identity:
         raise SpoolError(f"{folder}: there is no spool in this folder") from None
     except OSError as error:
         raise SpoolError(f"{file}: cannot be read: {error.strerror}") from None
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise SpoolError(f"{file}: this is not what a spool's {IDENTITY} looks like") from None
     if version > FORMAT_VERSION:
         raise SpoolError(
@@ -110,7 +110,7 @@ def read_marks(folder: Path) -> Marks | None:
         found = json.loads((folder / MARKS).read_bytes())
         marks = Marks(found["reserved"], found["closed"])
         crc = found["crc"]
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
     return marks if crc == _checksum(marks) else None
 

@@ -56,7 +56,10 @@ class Answer(NamedTuple):
 
     def json(self) -> dict[str, Any]:
         """The body as a JSON object."""
-        found = json.loads(self.body)
+        try:
+            found = json.loads(self.body)
+        except RecursionError:
+            raise ValueError("nested too deep") from None
         if not isinstance(found, dict):
             raise ValueError("not an object")
         return found

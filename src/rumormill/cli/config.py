@@ -55,6 +55,8 @@ def load_config(path: Path) -> NodePlan:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is no TOML: {error}") from error
+    except RecursionError:
+        raise UsageError(f"{path} is no TOML that can be read: it is nested too deep") from None
     try:
         networks = read_config(tables, path.parent)
         http = read_http(tables, path.parent)

@@ -175,12 +175,18 @@ def read_lines(descriptor: int, largest: int) -> Iterator[bytes]:
     Read past Python's own buffer, whose lock would keep the process from ending while a thread
     waits for input.
     """
-    rest = b""
+    begun: list[bytes] = []  # of a line without its end: put together once, when that comes
+    size = 0
     while chunk := os.read(descriptor, READ_SIZE):
-        *whole, rest = (rest + chunk).split(b"\n")
+        *whole, rest = chunk.split(b"\n")
+        if whole:
+            whole[0] = b"".join((*begun, whole[0]))
+            begun, size = [], 0
         for line in whole:
             yield line.removesuffix(b"\r")
-        if len(rest) > largest + 1:
-            raise MessageTooLargeError(len(rest), largest)
-    if rest:
-        yield rest
+        begun.append(rest)
+        size += len(rest)
+        if size > largest + 1:
+            raise MessageTooLargeError(size, largest)
+    if size:
+        yield b"".join(begun)

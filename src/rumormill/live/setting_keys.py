@@ -60,7 +60,7 @@ def converted(key: Key, value: Any) -> Any:
     if kinds & {tuple, list, set, frozenset, dict, Mapping}:
         try:
             return json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ConfigError(key.name, f"must be JSON, not {value!r}") from None
     return value
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumormill.bep50.effects import Restore
+from rumormill.bep50.effects import Publish, Restore
 from rumormill.bep50.overlay.saved_state import load, saved_id
-from rumormill.bep50.wire.bencode import encode
+from rumormill.bep50.wire.bencode import DEEPEST_VALUE, encode
 from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
 from rumormill.core.machine import Subscribe
 from tests.helpers.bep50.overlay_network import KEY, OTHER_TOPIC, TOPIC, OverlayNetwork, value_of
@@ -44,6 +44,16 @@ def test_a_node_comes_back_with_its_id_its_neighbours_and_its_value() -> None:
     network.publish(addresses[0], b"after")
     network.run(1)
     assert network.texts(back) == ["after"]
+
+
+def test_a_value_that_is_nested_as_deep_as_it_may_be_comes_back_too() -> None:
+    network = OverlayNetwork()
+    addresses = network.add_many(2)
+    value = b"l" * DEEPEST_VALUE + b"e" * DEEPEST_VALUE
+    network.feed(addresses[0], Publish(TEXT, value))
+    network.run(1)
+    saved = load(stopped(network, addresses[1])).topics[TOPIC.target].item
+    assert saved is not None and saved.value == value
 
 
 def test_what_was_published_meanwhile_is_caught_up_with() -> None:

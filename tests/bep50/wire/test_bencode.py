@@ -7,17 +7,27 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from bencode2 import bdecode
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rumormill.bep50.wire.bencode import Value, decode, encode, encode_given
+from rumormill.bep50.wire.bencode import (
+    DEEPEST,
+    DEEPEST_VALUE,
+    Value,
+    decode,
+    encode,
+    encode_given,
+)
+from rumormill.bep50.wire.krpc import Query, query_packet, read_packet
+from rumormill.bep50.wire.nesting import LONGEST_NUMBER, check_nesting
 from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
+
+TEXTS = st.binary(max_size=8)
 
 VALUES: st.SearchStrategy[Value] = st.recursive(
     st.integers() | st.binary(max_size=50),
-    lambda inner: (
-        st.lists(inner, max_size=5) | st.dictionaries(st.binary(max_size=8), inner, max_size=5)
-    ),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(TEXTS, inner, max_size=5),
     max_leaves=20,
 )
 
@@ -96,14 +106,86 @@ def test_a_bomb_is_refused_like_any_other_nonsense(raw: bytes) -> None:
         decode(raw)
 
 
-@pytest.mark.parametrize("depth", range(1, 2048, 89))
-def test_what_is_nested_so_deep_that_it_can_still_be_read_can_be_written_again(depth: int) -> None:
-    raw = b"l" * depth + b"e" * depth
+# ---- nesting
+
+
+def deepest_of(value: Value) -> int:
+    if isinstance(value, dict):
+        return 1 + max(map(deepest_of, value.values()), default=0)
+    return 1 + max(map(deepest_of, value), default=0) if isinstance(value, list) else 0
+
+
+DEEP_VALUES: st.SearchStrategy[Value] = st.recursive(
+    VALUES,
+    lambda inner: st.lists(inner, min_size=1, max_size=2) | st.dictionaries(TEXTS, inner),
+    max_leaves=40,
+)
+
+
+@given(DEEP_VALUES, st.integers(1, 12))
+def test_a_value_is_read_exactly_if_it_is_not_nested_too_deep(value: Value, deepest: int) -> None:
+    raw = encode(value)
+    if deepest_of(value) > deepest:
+        with pytest.raises(RemoteProtocolError, match=f"nested deeper than {deepest} levels"):
+            decode(raw, deepest)
+    else:
+        assert decode(raw, deepest) == value
+
+
+@given(st.lists(st.sampled_from(b"dle") | ALPHABET, max_size=80).map(bytes))
+@example(b"llllllllllleeeeeeeeeee")
+@example(b"lllllllll1_0:aaaaaaaaaaeeeeeeeee")
+@example(b"llllllllle9:eeeeeeee")
+def test_nothing_is_refused_for_its_nesting_that_the_library_can_read(raw: bytes) -> None:
     try:
-        value = decode(raw)
-    except RemoteProtocolError:
+        value = bdecode(raw)
+    except ValueError:
         return
-    assert encode(value) == raw
+    check_nesting(raw, deepest=max(1, deepest_of(value)))
+
+
+@pytest.mark.parametrize("depth", [1, DEEPEST - 1, DEEPEST, DEEPEST + 1, 100, 2000])
+@pytest.mark.parametrize("opens", [b"l", b"d1:a"], ids=["lists", "dicts"])
+@pytest.mark.parametrize("before", [b"", b"900:" + bytes(900)], ids=["short", "long"])
+def test_a_packet_may_be_nested_so_deep_and_no_deeper(
+    depth: int, opens: bytes, before: bytes
+) -> None:
+    """Beside long strings, so that the bytes that open something are few for the length."""
+    raw = b"l" + before + opens * (depth - 1) + b"i1e" + b"e" * depth
+    if depth > DEEPEST:
+        with pytest.raises(RemoteProtocolError, match=f"nested deeper than {DEEPEST} levels"):
+            decode(raw)
+    else:
+        assert encode(decode(raw)) == raw
+
+
+@pytest.mark.parametrize("around", [b"%b", b"ll%bee", b"l" * 12 + b"%b" + b"e" * 12])
+def test_a_number_may_be_so_long_and_no_longer_wherever_it_stands(around: bytes) -> None:
+    for sign, digits in ((b"", LONGEST_NUMBER), (b"-", LONGEST_NUMBER - 1)):
+        raw = around % (b"i" + sign + b"9" * digits + b"e")
+        assert encode(decode(raw)) == raw
+        with pytest.raises(RemoteProtocolError, match="bad_bencode"):
+            decode(around % (b"i" + sign + b"9" * digits + b"9e"))
+
+
+@given(st.lists(st.integers(0, 2000), max_size=4), st.binary(max_size=20), st.integers(0, 40))
+def test_what_stands_in_strings_does_not_count_as_nesting(
+    sizes: list[int], key: bytes, depth: int
+) -> None:
+    inside: Value = [b"ld" * size for size in sizes]
+    for _ in range(depth):
+        inside = {key: inside, key + b"x": b"dull" * 60}
+    raw = encode(inside)
+    if depth + 1 > DEEPEST:
+        with pytest.raises(RemoteProtocolError, match="nested deeper"):
+            decode(raw)
+    else:
+        assert decode(raw) == inside
+
+
+def test_digits_in_a_string_are_no_number() -> None:
+    raw = encode([b"i" + b"9" * 2 * LONGEST_NUMBER + b"e"])
+    assert encode(decode(raw)) == raw
 
 
 # ---- values that a user gives
@@ -128,7 +210,7 @@ def test_a_value_that_has_no_bytes_is_refused_in_a_sentence(value: Any) -> None:
 def test_a_value_that_holds_itself_is_refused() -> None:
     endless: list[Any] = []
     endless.append({b"again": endless})
-    with pytest.raises(LocalProtocolError, match="nested deeper than 100 levels"):
+    with pytest.raises(LocalProtocolError, match=f"nested deeper than {DEEPEST_VALUE} levels"):
         encode_given(endless)
 
 
@@ -137,16 +219,19 @@ def test_a_value_that_holds_itself_is_refused() -> None:
 )
 def test_every_kind_of_nesting_counts(wrap: Callable[[Any], Any]) -> None:
     value: Any = b""
-    for _ in range(101):
+    for _ in range(DEEPEST_VALUE + 1):
         value = wrap(value)
-    with pytest.raises(LocalProtocolError, match="nested deeper than 100 levels"):
+    with pytest.raises(LocalProtocolError, match=f"nested deeper than {DEEPEST_VALUE} levels"):
         encode_given(value)
 
 
-def test_a_value_may_be_nested_a_hundred_levels_deep() -> None:
+def test_a_value_may_be_nested_as_deep_as_a_packet_allows() -> None:
     value: list[Any] = []
-    for _ in range(99):
+    for _ in range(DEEPEST_VALUE - 1):
         value = [value]
-    assert encode_given(value) == b"l" * 100 + b"e" * 100
-    with pytest.raises(LocalProtocolError, match="nested deeper than 100 levels"):
+    raw = encode_given(value)
+    assert raw == b"l" * DEEPEST_VALUE + b"e" * DEEPEST_VALUE
+    packet = query_packet(b"aa", "put", {b"id": bytes(20), b"v": value}, topic=bytes(20))
+    assert isinstance(read_packet(packet), Query)
+    with pytest.raises(LocalProtocolError, match=f"nested deeper than {DEEPEST_VALUE} levels"):
         encode_given([value])

@@ -11,6 +11,8 @@ import importlib.util
 import os
 import sys
 import tempfile
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -21,6 +23,17 @@ SKIPPED = "skipped: atheris is not installed, and fuzzing needs it (pip install 
 
 PROPERTY = "fuzzing"
 """Under this name the report of the test that fuzzes holds a line for each target."""
+
+
+SLOW, SLOW_BYTE, SLOW_PIECE = 0.1, 1e-6, 2e-5
+"""Seconds of processor time that an input may take; and beside that for each of its bytes, and for
+each piece in which a target feeds them. Several times of what the dearest took when this was
+written, on a machine that needs :data:`USUAL_PACE` for :func:`pace`."""
+
+USUAL_PACE = 0.002
+
+TRIES = 3
+"""An input is slow if it is so each time: now and then, something else takes a while."""
 
 
 def atheris_is_missing() -> bool:
@@ -47,9 +60,59 @@ def instrumented(name: str) -> Iterator[None]:
         yield
 
 
-def fuzz(target: Callable[[bytes], None], seeds: Sequence[bytes]) -> None:
-    """Fuzz for as long as the command line says, beginning with ``seeds``; then exit."""
+class SlowInputError(Exception):
+    """An input costs far more than its length lets expect."""
+
+
+def pace() -> float:
+    """Seconds of processor time for some work that is always the same."""
+    begin = time.thread_time()
+    for number in range(100_000):
+        number & 7
+    return time.thread_time() - begin
+
+
+def watched(
+    target: Callable[[bytes], None],
+    slow: float = SLOW,
+    clock: Callable[[], float] = time.thread_time,
+    patience: float = 1.0,
+) -> Callable[[bytes], None]:
+    """The target with an alarm: :class:`SlowInputError` for an input that takes too long.
+
+    ``patience`` is how much longer than usual everything takes on this machine.
+    """
+
+    def run(data: bytes) -> None:
+        for _ in range(TRIES):
+            fed.clear()
+            begin = clock()
+            target(data)
+            spent = clock() - begin
+            allowed = slow + SLOW_BYTE * (len(data) + fed["bytes"]) + SLOW_PIECE * fed["pieces"]
+            if spent <= allowed * patience:
+                return
+        raise SlowInputError(
+            f"{len(data)} bytes take {spent * 1000:.1f} ms,"
+            f" {allowed * patience * 1000:.1f} ms are allowed"
+        )
+
+    return run
+
+
+fed: Counter[str] = Counter()
+"""What :func:`pieces` has handed out since the input was begun: short inputs may stand for much."""
+
+
+def fuzz(target: Callable[[bytes], None], seeds: Sequence[bytes], slow: float = SLOW) -> None:
+    """Fuzz for as long as the command line says, beginning with ``seeds``; then exit.
+
+    An input that takes ``slow`` seconds, and what :func:`watched` adds for its length, is a find
+    like any other.
+    """
     import atheris
+
+    patience = max(1.0, min(pace() for _ in range(5)) / USUAL_PACE)
 
     replay = any(Path(argument).is_file() for argument in sys.argv[1:])
     with tempfile.TemporaryDirectory(prefix="fuzz-seeds-") as folder:
@@ -58,7 +121,9 @@ def fuzz(target: Callable[[bytes], None], seeds: Sequence[bytes]) -> None:
         # libFuzzer ends its process without a word to Python: a child, so that we can clean up.
         child = os.fork()
         if child == 0:
-            atheris.Setup([*sys.argv, *([] if replay else [folder])], target)
+            atheris.Setup(
+                [*sys.argv, *([] if replay else [folder])], watched(target, slow, patience=patience)
+            )
             atheris.Fuzz()
         _, status = os.waitpid(child, 0)
     sys.exit(os.waitstatus_to_exitcode(status))
@@ -88,4 +153,7 @@ class Choices:
 def pieces(data: bytes, size: int) -> Iterator[bytes]:
     """``data`` in pieces of ``size`` bytes; in one piece if that is 0."""
     for start in range(0, len(data), size or len(data) or 1):
-        yield data[start : start + (size or len(data))]
+        piece = data[start : start + (size or len(data))]
+        fed["pieces"] += 1
+        fed["bytes"] += len(piece)
+        yield piece

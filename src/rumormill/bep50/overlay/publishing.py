@@ -9,7 +9,7 @@ from rumormill.bep50.overlay.acknowledgements import Publication
 from rumormill.bep50.overlay.forwarding import SENT, WAITS, Forwarding
 from rumormill.bep50.overlay.outbox import Outbox
 from rumormill.bep50.overlay.topic_node import TopicNode, content
-from rumormill.bep50.wire.bencode import decode
+from rumormill.bep50.wire.bencode import DEEPEST_VALUE, decode
 from rumormill.bep50.wire.items import LARGEST_PUBLISHED, LARGEST_PUBLISHED_SEQ, Item
 from rumormill.bep50.wire.keys import ItemKey
 from rumormill.core import trace
@@ -82,6 +82,6 @@ def _check_value(value: bytes) -> None:
     if len(value) > LARGEST_PUBLISHED:
         raise MessageTooLargeError(len(value), LARGEST_PUBLISHED)
     try:
-        decode(value)
+        decode(value, DEEPEST_VALUE)
     except RemoteProtocolError as error:
         raise LocalProtocolError(f"the value is not bencoded: {error.detail}") from None

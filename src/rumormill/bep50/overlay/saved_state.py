@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from rumormill.bep50.wire.addresses import ID_SIZE, NodeInfo, compact_nodes, read_nodes
-from rumormill.bep50.wire.bencode import Dict, Value, decode, encode
+from rumormill.bep50.wire.bencode import DEEPEST_VALUE, Dict, Value, decode, encode
 from rumormill.bep50.wire.items import Item, item_from_get
 from rumormill.bep50.wire.krpc import bytes_of
 from rumormill.core.errors import RemoteProtocolError
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from rumormill.bep50.overlay.topic_node import TopicNode
 
 VERSION = 1
+
+DEEPEST_STATE = DEEPEST_VALUE + 4
+"""A value stands in the dict of its item, of its topic, of the topics, and of the state."""
 
 
 class SavedTopic(NamedTuple):
@@ -63,7 +66,7 @@ def _topic(nodes: list[NodeInfo], item: Item | None) -> Dict:
 
 def load(state: bytes) -> SavedState:
     """Read a state; :class:`RemoteProtocolError` if it is none of ours."""
-    saved = decode(state)
+    saved = decode(state, DEEPEST_STATE)
     if type(saved) is not dict or saved.get(b"version") != VERSION:
         raise RemoteProtocolError("bad_state", f"it is not a state of version {VERSION}")
     own_id = bytes_of(saved, b"id", ID_SIZE)

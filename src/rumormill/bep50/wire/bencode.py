@@ -3,6 +3,8 @@
 Keys of a dict must be sorted and unique, numbers without leading zeros, and nothing may follow the
 value. So ``encode(decode(raw)) == raw`` for all that can be read, which is what a signature over
 the bytes of a value needs.
+
+A value is nested as little as real ones are: that is looked at first (:mod:`.nesting`).
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import Any, TypeAlias, cast
 
 from bencode2 import bdecode, bencode
 
+from rumormill.bep50.wire.nesting import check_nesting
 from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
 
 Value: TypeAlias = "int | bytes | list[Value] | dict[bytes, Value]"
@@ -20,12 +23,17 @@ Value: TypeAlias = "int | bytes | list[Value] | dict[bytes, Value]"
 Dict: TypeAlias = dict[bytes, Value]
 """Arguments of a query, values of an answer, or a whole packet."""
 
-DEEPEST = 100
-"""Lists and dicts inside each other in a value that a user gives."""
+DEEPEST_VALUE = 16
+"""Lists and dicts inside each other in a value that is published."""
+
+DEEPEST = DEEPEST_VALUE + 2
+"""The same in a packet: a value stands in a dict inside a dict."""
 
 
-def decode(raw: bytes) -> Value:
+def decode(raw: bytes, deepest: int = DEEPEST) -> Value:
     """The value that these bytes stand for; :class:`RemoteProtocolError` if there is none.
+
+    Lists and dicts may be ``deepest`` inside each other.
 
     >>> decode(b"d3:seqi7e1:vl3:abcee")
     {b'seq': 7, b'v': [b'abc']}
@@ -35,8 +43,9 @@ def decode(raw: bytes) -> Value:
     rumormill.core.errors.RemoteProtocolError: bad_bencode: invalid int, ... found at 1
     """
     try:
+        check_nesting(raw, deepest)
         return cast(Value, bdecode(raw))
-    except (ValueError, RecursionError) as error:  # a number of too many digits is a ValueError
+    except ValueError as error:
         raise RemoteProtocolError("bad_bencode", str(error)[:200]) from None
 
 
@@ -64,9 +73,9 @@ def encode_given(value: Any) -> bytes:
     level, depth = [value], 0
     while level:
         depth += 1
-        if depth > DEEPEST:
+        if depth > DEEPEST_VALUE:
             raise LocalProtocolError(
-                f"the value cannot be bencoded: it is nested deeper than {DEEPEST} levels"
+                f"the value cannot be bencoded: it is nested deeper than {DEEPEST_VALUE} levels"
             )
         level = [inner for outer in level for inner in _inside(outer)]
     return encode(value)

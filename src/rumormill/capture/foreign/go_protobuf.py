@@ -14,7 +14,7 @@ from rumormill.capture.foreign.errors import BadEventError, MalformedError
 from rumormill.capture.foreign.findings import Findings
 from rumormill.capture.foreign.json_lines import describe
 from rumormill.capture.foreign.names import LONGEST_NAME, Cache, peer_name
-from rumormill.capture.foreign.protobuf import LONGEST_FRAME, read_frames, read_time
+from rumormill.capture.foreign.protobuf import LONGEST_FRAME, frame_size, read_frames, read_time
 from rumormill.capture.foreign.rows import LATEST, Row
 from rumormill.capture.foreign.source import ByteSource
 from rumormill.capture.foreign.translate import Packet, Translator
@@ -60,10 +60,16 @@ class GoProtobufReader:
 
     def read(self) -> Iterator[list[Row]]:
         """The rows of each block of the file."""
-        pending = b""
+        held: list[bytes] = []
+        size = wanted = 0
         pieces = iter(self._source)
         for piece in pieces:
-            buffer = pending + piece if pending else piece
+            # A long event is put together when all of it is there, not with each of its pieces.
+            held.append(piece)
+            size += len(piece)
+            if size < wanted:
+                continue
+            buffer = b"".join(held)
             self._offset = 0
             try:
                 done = self._read_buffer(buffer)
@@ -74,11 +80,12 @@ class GoProtobufReader:
                 yield self._translator.take()
                 return
             self._begin += done
-            pending = buffer[done:]
+            rest = buffer[done:]
+            held, size, wanted = [rest], len(rest), frame_size(rest)
             yield self._translator.take()
-        if self._source.damage or pending:
+        if self._source.damage or size:
             what = self._source.damage or "the last event is cut short"
-            self._findings.problem(what, self._begin, len(pending))
+            self._findings.problem(what, self._begin, size)
 
     def _read_buffer(self, buffer: bytes) -> int:
         """Read the whole frames; returns where the first that is not whole begins."""

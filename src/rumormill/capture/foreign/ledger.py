@@ -31,7 +31,7 @@ class Ledger:
                 (each["done"], [file["sha256"] for file in each["files"]])
         except FileNotFoundError:
             return []
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             raise TraceImportError(f"{self._file}: this is no list of imports") from None
         return found
 

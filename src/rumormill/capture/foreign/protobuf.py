@@ -76,3 +76,16 @@ def read_frames(buffer: bytes) -> tuple[list[tuple[int, int]], int]:
         offset = start + length
         frames.append((start, offset))
     return frames, offset
+
+
+def frame_size(buffer: bytes) -> int:
+    """Bytes of the frame that begins here, its length included; 0 if that is not known.
+
+    >>> frame_size(b"\\x05half"), frame_size(b"\\xff")
+    (6, 0)
+    """
+    try:
+        length, start = decode_varint(buffer, 0, len(buffer))
+    except RemoteProtocolError:
+        return 0
+    return start + length if length <= LONGEST_FRAME else 0

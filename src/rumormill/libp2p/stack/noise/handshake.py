@@ -63,7 +63,7 @@ class NoiseHandshake:
         ephemeral = X25519PrivateKey.from_private_bytes(entropy.randbytes(KEY_SIZE))
         self._xx = XXHandshake(self._static, ephemeral)
         self._answered = False
-        self._pending = b""
+        self._pending = bytearray()
         self._out = b""
         if initiator:
             self._send(self._xx.write_first())
@@ -73,7 +73,16 @@ class NoiseHandshake:
 
         Raises :class:`RemoteProtocolError` if the peer cannot be trusted.
         """
-        data = self._pending + data
+        pending = self._pending
+        if pending:
+            # Put aside until it is whole, so that each byte is looked at once, however it came.
+            pending += data
+            if len(pending) < 2:
+                return None
+            length = pending[0] << 8 | pending[1]
+            if len(pending) < 2 + length and length <= LARGEST_HANDSHAKE_MESSAGE:
+                return None
+            data = bytes(pending)
         while self.transport is None:
             if len(data) < 2:
                 break
@@ -87,9 +96,9 @@ class NoiseHandshake:
             message, data = data[2 : 2 + length], data[2 + length :]
             self._on_message(message)
         else:
-            self._pending = b""
+            self._pending = bytearray()
             return data
-        self._pending = data
+        self._pending = bytearray(data)
         return None
 
     def data_to_send(self) -> bytes:

@@ -1,0 +1,445 @@
+"""Every reader of bytes that somebody else wrote: how it is fed, and what may be repeated in it.
+
+``tests/attacks/test_linear_time.py`` measures their work. A new reader belongs here; a test there
+fails for a module that has one and is not named.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
+
+import pyarrow as pa
+
+from rumormill.bep50.live.key_file import item_key_in
+from rumormill.bep50.overlay import saved_state
+from rumormill.bep50.wire import addresses as bep50_addresses
+from rumormill.bep50.wire.bencode import DEEPEST, decode
+from rumormill.bep50.wire.items import item_from_put, torrent_of
+from rumormill.bep50.wire.krpc import Query, read_packet
+from rumormill.bep50.wire.topics import parse_topic
+from rumormill.capture import envelope
+from rumormill.capture.folder import read_marks
+from rumormill.capture.foreign.detect import examine
+from rumormill.capture.index import Header, IndexView, Record, encode_header, encode_record
+from rumormill.capture.node_client import Answer
+from rumormill.cli.config import load_config
+from rumormill.cli.pub import read_lines
+from rumormill.core import base58
+from rumormill.core.errors import RumormillError
+from rumormill.core.protobuf import bytes_field, read_message, varint_field
+from rumormill.libp2p.host.services import Echo, Listener
+from rumormill.libp2p.live import key_file
+from rumormill.libp2p.stack.identify import decode_identify
+from rumormill.libp2p.stack.keys import PrivateKey, PublicKey
+from rumormill.libp2p.stack.multiaddr import Multiaddr
+from rumormill.libp2p.stack.multistream import Negotiation
+from rumormill.libp2p.stack.noise.handshake import NoiseHandshake, NoiseTransport
+from rumormill.libp2p.stack.peer_id import from_text
+from rumormill.libp2p.stack.yamux.frames import encode_header as yamux_header
+from rumormill.libp2p.stack.yamux.session import YamuxSession
+from rumormill.libp2p.wire.frames import FrameReader, length_prefixed
+from rumormill.libp2p.wire.message import decode_message
+from rumormill.libp2p.wire.rpc import decode_rpc
+from rumormill.live.files.private import read_json
+from rumormill.node.guard import Refusal
+from rumormill.node.ledger import Ledger
+from rumormill.node.rows import BATCH_SCHEMA, decode_rows
+from tests.helpers.capture.foreign_traces import read_rows
+from tests.helpers.fuzz.fuzzing import pieces
+
+REFUSALS = (RumormillError, Refusal, ValueError)
+"""How readers say no. A ValueError is only said inside: who calls makes a sentence of it."""
+
+
+class Pump(NamedTuple):
+    """An input of any length: ``again`` as often as one likes, between the other two."""
+
+    before: bytes
+    again: bytes
+    after: bytes = b""
+
+    def of(self, size: int) -> bytes:
+        """About so many bytes."""
+        return self.before + self.again * max(1, size // len(self.again)) + self.after
+
+
+class Reader(NamedTuple):
+    """One reader."""
+
+    name: str
+    read: Callable[[bytes, int], object]
+    """Reads bytes in pieces of a size, or in one piece if that is 0."""
+    pumps: dict[str, Pump]
+    """Nesting, repetition and long numbers, as far as its format has them."""
+    modules: tuple[str, ...]
+    """Where its code is."""
+    words: tuple[bytes, ...] = ()
+    """What its format is made of, for inputs made up at random."""
+    in_pieces: bool = False
+    """Whether it takes its input in pieces."""
+    bounded: frozenset[str] = frozenset()
+    """Its functions that search parts of a buffer only (``tests/helpers/core/steps.py``)."""
+
+
+READERS: list[Reader] = []
+
+
+def whole(read: Callable[[bytes], object]) -> Callable[[bytes, int], object]:
+    """Of a reader that takes its input as a whole."""
+    return lambda data, _: read(data)
+
+
+def add(name: str, read: Callable[[bytes, int], object], modules: str, **more: Any) -> None:
+    READERS.append(Reader(name, read, modules=tuple(modules.split()), **more))
+
+
+# ---- the DHT
+
+PING = b"d1:ad2:id20:" + b"n" * 20 + b"e1:q4:ping1:t2:aa1:y1:qe"
+BENCODE_PUMPS = {
+    "open lists": Pump(b"", b"l"),
+    "open dicts": Pump(b"", b"d1:a"),
+    "deep lists": Pump(b"l" * (DEEPEST - 1), b"le", b"e" * (DEEPEST - 1)),
+    "lists in a list": Pump(b"l", b"le", b"e"),
+    "dicts in a list": Pump(b"l", b"d1:a0:e", b"e"),
+    "strings": Pump(b"l", b"1:l", b"e"),
+    "numbers": Pump(b"l", b"i7e", b"e"),
+    "a long number": Pump(b"i", b"9", b"e"),
+    "long numbers": Pump(b"l", b"i" + b"9" * 300 + b"e", b"e"),
+    "a long length": Pump(b"", b"9", b":"),
+    "text": Pump(b"d1:v900:", b"old hello", b"e"),
+}
+BENCODE_WORDS = (
+    b"d", b"l", b"e", b"i", b"0:", b"1:", b"7", b"-", b"i0e", b"2:id", b"1:a", b"1:ad", b"1:v",
+    b"100:", b"20:" + b"d" * 20, b"1:y1:q", b"l" * 18,
+)  # fmt: skip
+BOUNDED = frozenset(("_walk",))
+
+
+def a_packet(raw: bytes) -> None:
+    packet = read_packet(raw)
+    if isinstance(packet, Query):
+        torrent_of(item_from_put(packet.arguments).value)
+
+
+add("bencode", whole(decode), "bep50.wire.bencode bep50.wire.nesting",
+    pumps=BENCODE_PUMPS, words=BENCODE_WORDS, bounded=BOUNDED)  # fmt: skip
+add("krpc", whole(a_packet), "bep50.wire.krpc bep50.wire.items", words=(PING[:-1], *BENCODE_WORDS),
+    bounded=BOUNDED,
+    pumps={
+        **{name: Pump(b"d1:ad2:id20:" + b"n" * 20 + b"1:v" + pump.before, pump.again,
+                      pump.after + b"e1:q3:put1:t2:aa1:y1:qe")
+           for name, pump in BENCODE_PUMPS.items()},
+        "unknown keys": Pump(PING[:-1], b"2:zz0:", b"e"),
+    })  # fmt: skip
+add("state", whole(saved_state.load), "bep50.overlay.saved_state bep50.live.state_file",
+    words=BENCODE_WORDS, bounded=BOUNDED,
+    pumps={**BENCODE_PUMPS, "nodes": Pump(b"d2:id20:" + b"n" * 20 + b"6:topicsd20:" + b"t" * 20 +
+                                          b"d5:nodes2600:", b"n" * 26, b"eee")})  # fmt: skip
+add("nodes", whole(partial(bep50_addresses.read_nodes, ipv6=False)), "bep50.wire.addresses",
+    pumps={"nodes": Pump(b"", b"n" * 20 + bytes((10, 0, 0, 1, 26, 225)))})  # fmt: skip
+add("address", whole(lambda raw: bep50_addresses.parse_address(raw.decode("latin-1"))),
+    "bep50.wire.addresses core.addresses",
+    pumps={"names": Pump(b"", b"a.", b":1"), "colons": Pump(b"[", b":", b"]:1"),
+           "a long port": Pump(b"a:", b"9")})  # fmt: skip
+add("topic", whole(lambda raw: parse_topic(raw.decode("latin-1"))), "bep50.wire.topics",
+    pumps={"escapes": Pump(b"0" * 64 + b":", b"%61"), "fields": Pump(b"magnet:?", b"s=00&"),
+           "digits": Pump(b"", b"0")})  # fmt: skip
+add("key file of bep50", whole(lambda raw: item_key_in(read_json(raw))), "bep50.live.key_file",
+    pumps={"digits": Pump(b'{"type":"bep50","seed":"', b"9d", b'"}')})  # fmt: skip
+
+
+# ---- protobuf and pubsub
+
+PROTOBUF_WORDS = (
+    b"\x08\x01", b"\x0a\x02", b"\x12\x05", b"\x1a\x00", b"\x22\x01a", b"\xff", b"\x80", b"\x0a",
+    b"\x12", b"\x1a\x04\x0a\x02\x12\x00", b"\x2a\x40" + bytes(64),
+)  # fmt: skip
+
+
+def nested(number: int, size: int) -> bytes:
+    """Messages inside of each other."""
+    raw = b""
+    while len(raw) < size:
+        raw = bytes_field(number, raw)
+    return raw
+
+
+def in_frames(data: bytes, size: int) -> None:
+    reader = FrameReader(largest=1 << 20)
+    for piece in pieces(data, size):
+        for frame in reader.feed(piece):
+            decode_rpc(frame)
+
+
+PROTOBUF_PUMPS = {
+    "empty fields": Pump(b"", b"\x0a\x00"),
+    "unknown fields": Pump(b"", b"\x78\x01"),
+    "a long number": Pump(b"\x08", b"\xff"),
+    "long numbers": Pump(b"", b"\x78" + b"\xff" * 9 + b"\x01"),
+    "long tags": Pump(b"", b"\xff" * 4 + b"\x0f\x00"),
+    "nesting": Pump(nested(3, 3000), b"\x1a\x00"),
+    "messages": Pump(b"", bytes_field(2, b"\x22\x01a")),
+    "subscriptions": Pump(b"", bytes_field(1, b"\x08\x01\x12\x01a")),
+    "topics": Pump(b"\x12\x90\x4e", b"\x22\x01a"),
+    "parts of control": Pump(b"", b"\x1a\x04\x12\x02\x0a\x00"),
+    "ids": Pump(b"\x1a\x94\x4e\x12\x90\x4e", b"\x0a\x00"),
+}
+FIELD_PUMPS = {name: PROTOBUF_PUMPS[name] for name in ("empty fields", "long numbers", "nesting")}
+add("protobuf", whole(lambda raw: read_message(raw, 0, len(raw))), "core.protobuf",
+    pumps=PROTOBUF_PUMPS, words=PROTOBUF_WORDS)  # fmt: skip
+add("rpc", whole(decode_rpc), "libp2p.wire.rpc libp2p.wire.control libp2p.wire.gossip",
+    pumps=PROTOBUF_PUMPS, words=PROTOBUF_WORDS)  # fmt: skip
+add("message", whole(lambda raw: decode_message(raw).signed_payload()), "libp2p.wire.message",
+    words=PROTOBUF_WORDS,
+    pumps={**PROTOBUF_PUMPS, "many topics": Pump(b"", b"\x22\x01a"),
+           "out of order": Pump(b"", b"\x12\x00\x0a\x00")})  # fmt: skip
+add("frames", in_frames, "libp2p.wire.frames libp2p.pubsub.inbox", in_pieces=True,
+    words=(b"\x00", b"\x01\x00", b"\x80", b"\xff\x7f", *PROTOBUF_WORDS),
+    pumps={"empty frames": Pump(b"", b"\x00"), "small frames": Pump(b"", b"\x02\x78\x01"),
+           "one frame": Pump(b"\xff\xff\x3f", b"a"), "a long length": Pump(b"", b"\xff")},
+)  # fmt: skip
+
+
+# ---- the stack of libp2p
+
+KEY = PrivateKey.from_seed(b"k" * 32)
+
+
+def negotiate(dialer: bool, data: bytes, size: int) -> None:
+    names = [f"/name/{number}" for number in range(50)]
+    machine = Negotiation.dialer(names) if dialer else Negotiation.listener(names)
+    for piece in pieces(data, size):
+        if machine.receive(piece) is not None:
+            return
+
+
+def shake_hands(initiator: bool, data: bytes, size: int) -> None:
+    machine = NoiseHandshake(KEY, initiator=initiator, entropy=random.Random(1))
+    for piece in pieces(data, size):
+        if machine.receive(piece) is not None:
+            return
+
+
+class Payload(NoiseHandshake):
+    """Checks a payload as if it had been opened."""
+
+    def check(self, payload: bytes) -> None:
+        self._check_payload(payload)
+
+
+def check_payload(raw: bytes) -> None:
+    Payload(KEY, initiator=True, entropy=random.Random(1)).check(raw)
+
+
+def sealed(data: bytes, frame: int) -> bytes:
+    """The same bytes in encrypted frames of a size."""
+    sender = NoiseTransport(bytes(32), bytes(32))
+    return b"".join(sender.encrypt(piece) for piece in pieces(data, frame))
+
+
+def open_frames(frame: int, data: bytes, size: int) -> None:
+    receiver = NoiseTransport(bytes(32), bytes(32))
+    for piece in pieces(sealed(data, frame) if frame else data, size):
+        receiver.decrypt(piece)
+
+
+def multiplex(data: bytes, size: int) -> None:
+    session = YamuxSession(dialer=False, now=0.0)
+    session.receive(yamux_header(1, 1, 1, 0), 0.0, [])
+    for piece in pieces(data, size):
+        session.receive(piece, 0.0, [])
+
+
+def listen(data: bytes, size: int) -> None:
+    listener, echo = Listener(), Echo()
+    for piece in pieces(data, size):
+        echo.receive(piece)
+        listener.receive(piece)
+    listener.end()
+
+
+TOKEN_PUMPS = {
+    "refusals": Pump(b"\x13/multistream/1.0.0\n", b"\x03na\n"),
+    "one token": Pump(b"\x80\x08", b"a"),
+    "long tokens": Pump(b"\x13/multistream/1.0.0\n", b"\x80\x08" + b"a" * 1023 + b"\n"),
+}
+TOKEN_WORDS = (b"\x13/multistream/1.0.0\n", b"\x03na\n", b"\x80\x08", b"\n", b"\x00", b"\x05/a/b\n")
+for role in (True, False):
+    add("multistream, " + ("dialer" if role else "listener"), partial(negotiate, role),
+        "libp2p.stack.multistream libp2p.stack.upgrade", in_pieces=True,
+        pumps=TOKEN_PUMPS, words=TOKEN_WORDS)  # fmt: skip
+    add("noise, " + ("initiator" if role else "responder"), partial(shake_hands, role),
+        "libp2p.stack.noise.handshake libp2p.stack.noise.pattern", in_pieces=True,
+        words=(b"\x00\x20", bytes(32), b"\x20\x00", b"a"),
+        pumps={"one message": Pump(b"\x20\x00", b"a"), "empty": Pump(b"", b"\x00\x00")},
+    )  # fmt: skip
+add("noise payload", whole(check_payload), "libp2p.stack.noise.handshake",
+    pumps=FIELD_PUMPS, words=PROTOBUF_WORDS)  # fmt: skip
+add("noise frames", partial(open_frames, 10), "libp2p.stack.noise.handshake", in_pieces=True,
+    pumps={"frames of ten bytes": Pump(b"", b"a")})  # fmt: skip
+add("noise frame", partial(open_frames, 0), "libp2p.stack.noise.handshake", in_pieces=True,
+    pumps={"one frame": Pump(b"\xff\xff", b"a")})  # fmt: skip
+add("yamux", multiplex, "libp2p.stack.yamux.session libp2p.stack.connection", in_pieces=True,
+    words=(yamux_header(0, 0, 1, 4), b"aaaa", yamux_header(1, 1, 3, 0), yamux_header(2, 1, 0, 7),
+           yamux_header(1, 0, 1, 9), yamux_header(0, 4, 1, 0), b"\x00"),
+    pumps={"data": Pump(b"", yamux_header(0, 0, 1, 4) + b"aaaa"),
+           "one frame": Pump(yamux_header(0, 0, 1, 100_000), b"a"),
+           "pings": Pump(b"", yamux_header(2, 1, 0, 7)),
+           "windows": Pump(b"", yamux_header(1, 0, 1, 7)),
+           "late frames": Pump(b"", yamux_header(0, 0, 9, 4) + b"aaaa")})  # fmt: skip
+add("identify", whole(decode_identify), "libp2p.stack.identify", words=PROTOBUF_WORDS,
+    pumps={**FIELD_PUMPS, "addresses": Pump(b"", bytes_field(2, bytes(8))),
+           "protocols": Pump(b"", bytes_field(3, b"/a"))})  # fmt: skip
+add("identify and ping", listen, "libp2p.host.services libp2p.stack.ping", in_pieces=True,
+    words=PROTOBUF_WORDS,
+    pumps={"one message": Pump(b"\xff\xff\x03", b"a"), "messages": Pump(b"", b"\x02\x38\x01")},
+)  # fmt: skip
+add("public key", whole(PublicKey.from_protobuf), "libp2p.stack.keys", words=PROTOBUF_WORDS,
+    pumps={**FIELD_PUMPS, "RSA": Pump(b"\x08\x00\x12\xe0\x5d", b"\x30\x80"),
+           "types": Pump(b"", b"\x08\x01")})  # fmt: skip
+add("peer id", whole(lambda raw: from_text(raw.decode("latin-1"))), "libp2p.stack.peer_id",
+    pumps={"base58": Pump(b"Qm", b"z"), "base32": Pump(b"b", b"a"), "base36": Pump(b"k", b"z"),
+           "ones": Pump(b"", b"1")})  # fmt: skip
+add("base58", whole(lambda raw: base58.decode(raw.decode("latin-1"))), "core.base58",
+    pumps={"digits": Pump(b"", b"z"), "ones": Pump(b"", b"1")})  # fmt: skip
+add("multiaddr", whole(lambda raw: Multiaddr.parse(raw.decode("latin-1"))),
+    "libp2p.stack.multiaddr libp2p.live.addresses",
+    pumps={"slashes": Pump(b"", b"/"), "hosts": Pump(b"", b"/ip4/127.0.0.1"),
+           "a long port": Pump(b"/ip4/127.0.0.1/tcp/", b"9"),
+           "a long name": Pump(b"/dns/", b"a.", b"/tcp/1")})  # fmt: skip
+add("binary multiaddr", whole(Multiaddr.from_bytes), "libp2p.stack.multiaddr",
+    pumps={"hosts": Pump(b"", b"\x04\x7f\x00\x00\x01"), "a long number": Pump(b"", b"\xff"),
+           "a name": Pump(b"\x35\xff\x7f", b"a")})  # fmt: skip
+add("key file", whole(key_file._decode), "libp2p.live.key_file live.files.private",
+    words=(b"{", b"[", b'"type":', b'"ed25519",', b'"private_key":"', b"A", b'"', b"}", b"9"),
+    pumps={"nesting": Pump(b"", b"["), "a long number": Pump(b"", b"9"),
+           "base64": Pump(b'{"type":"ed25519","private_key":"', b"CAES", b'"}')})  # fmt: skip
+
+
+# ---- the spool
+
+HEADER = encode_header(Header(0, 0, 0, 0, 0, 0))
+
+
+def search(raw: bytes) -> None:
+    view = IndexView(raw)
+    for offset in (0, 7, 1 << 40):
+        view.find(offset)
+    view.last()
+
+
+def in_a_file(read: Callable[[Path], object], name: str = "file") -> Callable[[bytes, int], object]:
+    """Of a reader of files."""
+
+    def from_file(data: bytes, _: int) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, name)
+            path.write_bytes(data)
+            read(path)
+
+    return from_file
+
+
+JSON_WORDS = (b"{", b"[", b"]", b"}", b":", b",", b'"a"', b"9", b"\\", b'"', b" ", b"1e9", b"null")
+JSON_PUMPS = {
+    "nesting": Pump(b"", b"["),
+    "objects": Pump(b"", b'{"a":'),
+    "a long number": Pump(b"", b"9"),
+    "a long fraction": Pump(b"0.", b"9"),
+    "numbers": Pump(b"[0", b",1", b"]"),
+    "a long text": Pump(b'"', b"a", b'"'),
+    "escapes": Pump(b'"', b"\\u0041", b'"'),
+    "spaces": Pump(b"", b" "),
+    "one key": Pump(b'{"a":1', b',"a":1', b"}"),
+}
+ENVELOPE = envelope.MAGIC + b"\x01"
+
+add("index", whole(search), "capture.index capture.recovery capture.local",
+    pumps={"damaged records": Pump(HEADER, bytes(48)),
+           "records": Pump(HEADER, encode_record(Record(1, 1, 0, 0, 1, 1, 0)))})  # fmt: skip
+add("marks", in_a_file(lambda path: read_marks(path.parent), "marks"), "capture.folder",
+    pumps=JSON_PUMPS, words=JSON_WORDS)  # fmt: skip
+add("envelope", whole(envelope.decode), "capture.envelope",
+    words=(ENVELOPE, b"\x03", b"\x01", b"\x00", b"\xff", b"a"),
+    pumps={"headers": Pump(ENVELOPE + b"\x02\xff\x01", b"\x00\x00", b"\x01"),
+           "a long number": Pump(ENVELOPE + b"\x01", b"\xff"),
+           "a value": Pump(ENVELOPE + b"\x00\xff\x7f", b"a")})  # fmt: skip
+
+
+# ---- traces of others
+
+EVENT = (
+    varint_field(1, 9) + bytes_field(2, bytes(38)) + varint_field(3, 1 << 60)
+    + bytes_field(13, bytes_field(1, b"a"))
+)  # fmt: skip
+GO_LINE = b'{"type":9,"peerID":"AAEC","timestamp":1,"join":{"topic":"a"}}\n'
+HERMES_LINE = (
+    b'{"Type":"JOIN","Topic":"","PeerID":"12D3Koo","Timestamp":"2024-06-20T10:00:00Z",'
+    b'"Data":{"Topic":"a"}}\n'
+)
+for form, line in (("go-json", GO_LINE), ("hermes-json", HERMES_LINE)):
+    add(form, partial(read_rows, form),
+        f"capture.foreign.{form.replace('-', '_')} capture.foreign.json_lines"
+        " capture.foreign.hermes capture.foreign.translate",
+        in_pieces=True, words=(line, line[:30], b"\n", *JSON_WORDS),
+        pumps={**JSON_PUMPS, "lines": Pump(b"", line), "blank lines": Pump(b"", b"\n"),
+               "bad lines": Pump(b"", b"?\n"), "no UTF-8": Pump(b"", b"\xff"),
+               "one line": Pump(line[:-2], b" ")})  # fmt: skip
+add("go-protobuf", partial(read_rows, "go-protobuf"),
+    "capture.foreign.go_protobuf capture.foreign.protobuf", in_pieces=True,
+    words=(length_prefixed(EVENT), *PROTOBUF_WORDS),
+    pumps={"events": Pump(b"", length_prefixed(EVENT)), "one event": Pump(b"\xff\xff\x3f", b"a"),
+           "a batch": Pump(b"\xff\xff\x3f", bytes_field(1, EVENT)),
+           "a long length": Pump(b"", b"\xff")})  # fmt: skip
+add("trace file", in_a_file(examine), "capture.foreign.detect capture.foreign.source",
+    words=(GO_LINE, HERMES_LINE, b"\x1f\x8b\x08\x00", *JSON_WORDS),
+    pumps={"lines": Pump(b"", GO_LINE), "spaces": Pump(b"", b" "),
+           "spaces in it": Pump(b"{", b" "), "one event": Pump(b"\xff\xff\x3f", b"a"),
+           "bad gzip": Pump(b"\x1f\x8b\x08\x00" + bytes(6), b"\x00")})  # fmt: skip
+
+
+# ---- what users and programs on this machine write
+
+
+def lines_of_input(data: bytes, size: int) -> None:
+    """Standard input that comes in these pieces."""
+    with mock.patch("os.read", side_effect=[*pieces(data, size), b""]):
+        for _ in read_lines(0, 1 << 20):
+            pass
+
+
+def arrow(rows: int) -> bytes:
+    """A batch to be published."""
+    sink = pa.BufferOutputStream()
+    columns = {"topic": ["a"] * rows, "key": [None] * rows, "value": [b"v"] * rows,
+               "headers": [None] * rows}  # fmt: skip
+    with pa.ipc.new_stream(sink, BATCH_SCHEMA) as stream:
+        stream.write_batch(pa.record_batch(columns, BATCH_SCHEMA))
+    found: bytes = sink.getvalue().to_pybytes()
+    return found
+
+
+add("node.toml", in_a_file(load_config), "cli.config live.settings live.setting_keys",
+    words=(b"[[network]]\n", b'name = "gossipsub"\n', b"[", b"]", b"a.", b"a = ", b"1", b'"', b"\n",
+           b"#", b"{", b"}"),
+    bounded=frozenset(("skip_comment", "skip_until")),  # of tomllib: to the end of a line
+    pumps={"nesting": Pump(b"a = ", b"["), "tables": Pump(b"", b"[[network]]\n"),
+           "a long number": Pump(b"a = ", b"9"), "comments": Pump(b"", b"#\n"),
+           "keys": Pump(b"", b"\n"), "a long text": Pump(b'a = "', b"a", b'"')})  # fmt: skip
+add("JSON over HTTP", whole(lambda raw: Answer(None, raw).json()),  # type: ignore[arg-type]
+    "capture.node_client capture.remote node.publish_routes node.guard",
+    pumps=JSON_PUMPS, words=JSON_WORDS)  # fmt: skip
+add("rows over HTTP", whole(lambda raw: decode_rows(arrow(len(raw) // 8), 1 << 20)), "node.rows",
+    pumps={"rows": Pump(b"", bytes(8))})  # fmt: skip
+add("ledger", in_a_file(lambda path: Ledger(path)), "node.ledger",
+    pumps={"lines": Pump(b"", b"00000000 00 a\n"), "one line": Pump(b"", b"a"),
+           "blank lines": Pump(b"", b"\n")})  # fmt: skip
+add("lines of input", lines_of_input, "cli.pub", in_pieces=True,
+    pumps={"lines": Pump(b"", b"a\n"), "one line": Pump(b"", b"a")})  # fmt: skip
