@@ -105,6 +105,9 @@ class PubsubParameters(Parameters):
     busy_share: float = Field(default=0.4, gt=0, le=1)
     """Of one core: how much time the messages of peers that send very many may take together, while
     others are connected. Beyond it these are held back, and no others."""
+    useful_for: float = Field(default=600.0, gt=0, allow_inf_nan=False)
+    """Seconds after a message of a peer that was new to us in which the peer does not make room for
+    strangers, as far as ``protected_share`` allows."""
     allowed_topics: tuple[str, ...] | None = None
     """Only these topics exist for us: others of our peers are not kept, and we join no other."""
     allowed_topic_pattern: str | None = None
