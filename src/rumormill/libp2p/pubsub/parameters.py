@@ -72,6 +72,14 @@ class PubsubParameters(Parameters):
     """Seconds that a message's id is remembered."""
     max_seen: int = Field(default=1_000_000, ge=1)
     """Ids remembered at most; the oldest go first, counted."""
+    refuse_replays: bool = False
+    """Ignore signed messages that are older, by their author's numbers, than what is remembered:
+    without it a message can be delivered again after ``seen_ttl``. Costs messages that come later
+    than half of ``seen_ttl`` after a newer one of their author, and most of authors whose numbers
+    do not grow: js, and rust of old. Not kept over a restart."""
+    max_authors: int = Field(default=100_000, ge=1)
+    """Authors remembered for ``refuse_replays``; who was not heard for the longest time goes first,
+    counted."""
     queue_messages: int = Field(default=4096, ge=1)
     """Messages that may wait for one peer."""
     queue_bytes: int = Field(default=4 * 1024 * 1024, ge=1)

@@ -232,6 +232,7 @@ class Pubsub:
             "peer_topics": len(self.table),
             "seen": len(self._intake.seen),
             "checks": len(self._intake.checks),
+            "authors": 0 if self._intake.replays is None else len(self._intake.replays),
             "queued": sum(state.queue.waiting for state in self.peers.values()),
         }
         for more in self.listeners.sizes:
