@@ -209,7 +209,7 @@ def test_strangers_who_come_again_and_again_push_out_nobody_of_use(claimed: int)
     strangers = Strangers(max_connections=32)
     strangers.net.run(1.0)
     useful = [strangers.enter(useful=rank) for rank in (3, 2, 1) for _ in range(3)]
-    for _ in range(600):
+    for _ in range(300):
         strangers.net.run(0.01)
         strangers.enter(useful=claimed)
     assert strangers.there(useful) == useful
@@ -228,7 +228,7 @@ def test_protection_is_bounded_so_that_nobody_can_hold_all_slots_by_being_useful
 def test_who_has_just_come_is_not_the_first_to_go() -> None:
     """Slots full of strangers that at least seem to be of use: the newcomer has time to do so."""
     survivals = 0
-    for seed in range(20):
+    for seed in range(8):
         strangers = Strangers(max_connections=64, dialed_share=0)
         strangers.host._keeper._evictions._random.seed(seed)
         for _ in range(64):
@@ -240,7 +240,7 @@ def test_who_has_just_come_is_not_the_first_to_go() -> None:
         strangers.net.run(5.0)
         strangers.enter(useful=1)
         assert not strangers.there([newcomer]), "it had its time, and did nothing"
-    assert survivals > 15
+    assert survivals >= 6
 
 
 def test_of_equally_useful_ones_the_largest_network_gives_way() -> None:

@@ -76,7 +76,7 @@ class PubsubParameters(Parameters):
     """Ignore signed messages that are older, by their author's numbers, than what is remembered:
     without it a message can be delivered again after ``seen_ttl``. Costs messages that come later
     than half of ``seen_ttl`` after a newer one of their author, and most of authors whose numbers
-    do not grow: js, and rust of old. Not kept over a restart."""
+    do not grow: js before 2026, rust before 2023. Not kept over a restart."""
     max_authors: int = Field(default=100_000, ge=1)
     """Authors remembered for ``refuse_replays``; who was not heard for the longest time goes first,
     counted."""

@@ -10,9 +10,9 @@ highest number so far, and with it every message that was overtaken on its way. 
 be above is the highest that was delivered a good while ago, so messages may overtake each other
 within half of ``seen_ttl``; closer than that, the ids tell a replay.
 
-An author whose numbers do not grow cannot be told from a replay: js chooses them at random, and so
-did rust. That is why this is off unless it is asked for (``refuse_replays``). Messages without a
-signature have no author to go by, and are not looked at.
+A message of an author whose numbers do not grow cannot be told from a replay: js chose them at
+random until 2026, rust until 2023. That is why this is off unless it is asked for
+(``refuse_replays``). Messages without a signature have no author to go by, and are not looked at.
 
 Everything is in memory: with a restart of the node it begins anew, and a message from before can be
 replayed once more. A validator of the user's own, with a memory of its own, is the place for more.
