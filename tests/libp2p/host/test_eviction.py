@@ -43,7 +43,7 @@ class Strangers:
         """Open a connection and say nothing; its number."""
         self._number += 1
         number = self._number
-        place = host or f"10.1.{number >> 8 & 255}.{number & 255}"
+        place = host or f"10.{number >> 8 & 255}.{number & 255}.1"
         family = "ip6" if ":" in place else "ip4"
         self._feed(TransportOpened(number, f"/{family}/{place}/tcp/{number}"))
         return number
@@ -223,6 +223,9 @@ def test_protection_is_bounded_so_that_nobody_can_hold_all_slots_by_being_useful
     newcomer = strangers.enter(useful=3)
     assert strangers.there([newcomer]) == [newcomer]
     assert len(strangers.there(attackers)) == 27
+    for _ in range(150):
+        strangers.enter(useful=3)
+    assert strangers.there(attackers) == attackers[:14], "half of the room, the first to come"
 
 
 def test_who_has_just_come_is_not_the_first_to_go() -> None:
