@@ -51,6 +51,8 @@ class FakePubsub:
         """What to want done when an input of that type comes."""
         self.waiting: list[AnyEffect] = []
         """What to want done at the next wake."""
+        self.useful: dict[str, int] = {}
+        """Of how much use peers are."""
         self.half_read = b""
         """What it has got of an unfinished frame, if somebody asks for it."""
 
@@ -65,6 +67,9 @@ class FakePubsub:
 
     def next_wake(self) -> float | None:
         return 0.0 if self.waiting else None
+
+    def usefulness(self, peer: str, now: float) -> int:
+        return self.useful.get(peer, 0)
 
     def take_reader(self, peer: str) -> FrameReader:
         reader = FrameReader(1 << 20)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from rumormill.core import trace
 from rumormill.core.errors import ConfigError, LocalProtocolError
 from rumormill.core.machine import PeerLeft
-from rumormill.core.trace import TraceEvent
 from rumormill.core.transport import (
     BytesReceived,
     CloseTransport,
@@ -19,10 +17,9 @@ from rumormill.core.transport import (
     WriteBytes,
 )
 from rumormill.libp2p.host.dialer import Target
-from rumormill.libp2p.host.effects import HostEffect
 from rumormill.libp2p.host.host import Host
 from rumormill.libp2p.host.parameters import HostParameters
-from rumormill.libp2p.host.table import ConnectionTable, Link
+from rumormill.libp2p.host.table import ConnectionTable, Link, networks_of
 from rumormill.libp2p.stack.connection import Connection
 from rumormill.libp2p.stack.multiaddr import Multiaddr
 from tests.helpers.libp2p.host_net import FakePubsub, HostNet, key
@@ -36,9 +33,30 @@ def link(number: int, host: str = "192.0.2.1", outbound: bool = False) -> Link:
     return Link(number, address, cast(Connection, None), target)
 
 
-def refusal(table: ConnectionTable, host: str, outbound: bool = False) -> str | None:
-    family = "ip6" if ":" in host else "ip4"
-    return table.refusal(Multiaddr(family, host, 4001), outbound=outbound)
+def established(
+    connections: ConnectionTable, number: int, host: str = "192.0.2.1", outbound: bool = False
+) -> Link:
+    """A connection that stands, of a peer of its own."""
+    one = link(number, host, outbound)
+    connections.add(one)
+    connections.establish(one, f"peer {number}", 0.0)
+    return one
+
+
+def group(host: str) -> str:
+    return networks_of(Multiaddr("ip6" if ":" in host else "ip4", host, 4001))[1]
+
+
+def at_the_door(connections: ConnectionTable, host: str) -> str | None:
+    """Which limit one more handshake would break."""
+    crowd = connections.crowd_at_the_door(group(host))
+    return None if crowd is None else crowd.reason
+
+
+def inside(connections: ConnectionTable, host: str) -> str | None:
+    """Which limit one more connection of a stranger would break."""
+    crowd = connections.crowd_inside(group(host))
+    return None if crowd is None else crowd.reason
 
 
 def table(**parameters: Any) -> ConnectionTable:
@@ -47,66 +65,108 @@ def table(**parameters: Any) -> ConnectionTable:
 
 def test_the_total_holds_for_all_connections() -> None:
     connections = table(max_connections=2, max_connections_per_peer=1)
-    connections.add(link(1, "192.0.2.1"))
-    connections.add(link(2, "192.0.2.2", outbound=True))
-    for outbound in (False, True):
-        assert refusal(connections, "192.0.2.3", outbound) == "too_many_connections"
+    stranger = established(connections, 1, "192.0.2.1")
+    established(connections, 2, "192.0.2.2", outbound=True)
+    crowd = connections.crowd_for_dial()
+    assert crowd == connections.crowd_inside("192.0.2.3")
+    assert crowd == ("too_many_connections", [stranger], 2)
+
+
+def test_a_part_of_the_total_is_kept_for_what_we_dial() -> None:
+    connections = table(max_connections=8, dialed_share=0.25)
+    for number in range(6):
+        assert inside(connections, f"192.0.2.{number}") is None
+        established(connections, number, f"192.0.2.{number}")
+    assert inside(connections, "192.0.2.9") == "too_many_connections"
+    for number in (6, 7):
+        assert connections.crowd_for_dial() is None
+        connections.add(link(number, outbound=True))
+    assert connections.crowd_for_dial() is not None
+
+
+def test_what_we_dial_takes_room_from_others_before_it_stands() -> None:
+    connections = table(max_connections=2, dialed_share=0)
+    connections.add(link(1, outbound=True))
+    assert inside(connections, "192.0.2.9") is None
+    connections.add(link(2, outbound=True))
+    assert inside(connections, "192.0.2.9") == "too_many_connections"
+
+
+def test_a_handshake_under_way_takes_no_room_of_those_that_stand() -> None:
+    connections = table(max_connections=2)
+    for number in range(10):
+        connections.add(link(number, f"192.0.2.{number}"))
+    assert inside(connections, "192.0.2.1") is None and connections.crowd_for_dial() is None
 
 
 def test_the_limit_by_address_holds_for_what_others_open() -> None:
     connections = table(max_connections_per_address=2)
     for number in range(5):
-        connections.add(link(number, outbound=True))
+        established(connections, number, outbound=True)
+    of_address = []
     for number in (5, 6):
-        assert refusal(connections, "192.0.2.1") is None
-        connections.add(link(number))
-    assert refusal(connections, "192.0.2.1") == "too_many_from_address"
-    assert refusal(connections, "192.0.2.1", outbound=True) is None
-    assert refusal(connections, "192.0.2.2") is None
+        assert inside(connections, "192.0.2.1") is None
+        of_address.append(established(connections, number))
+    established(connections, 7, "192.0.2.2")
+    assert connections.crowd_inside("192.0.2.1") == ("too_many_from_address", of_address, 2)
+    assert connections.crowd_for_dial() is None
+    assert inside(connections, "192.0.2.2") is None
+
+
+def test_the_limit_by_address_holds_for_handshakes_too() -> None:
+    connections = table(max_connections_per_address=2)
+    links = [link(number) for number in range(2)]
+    for each in links:
+        assert at_the_door(connections, "192.0.2.1") is None
+        connections.add(each)
+    assert connections.crowd_at_the_door("192.0.2.1") == ("too_many_from_address", links, 2)
+    assert at_the_door(connections, "192.0.2.2") is None
 
 
 def test_of_ipv6_the_network_counts() -> None:
     connections = table(max_connections_per_address=1)
-    connections.add(link(1, "2001:db8:0:1::1"))
-    assert refusal(connections, "2001:db8:0:1::ffff") == "too_many_from_address"
-    assert refusal(connections, "2001:db8:0:2::1") is None
+    established(connections, 1, "2001:db8:0:1::1")
+    assert inside(connections, "2001:db8:0:1::ffff") == "too_many_from_address"
+    assert inside(connections, "2001:db8:0:2::1") is None
 
 
 def test_ipv4_inside_of_ipv6_is_the_same_address() -> None:
     connections = table(max_connections_per_address=1)
-    connections.add(link(1, "192.0.2.1"))
-    assert refusal(connections, "::ffff:192.0.2.1") == "too_many_from_address"
+    established(connections, 1, "192.0.2.1")
+    assert inside(connections, "::ffff:192.0.2.1") == "too_many_from_address"
 
 
 def test_loopback_counts_unless_told_not_to() -> None:
     for limit_loopback, expected in ((True, "too_many_from_address"), (False, None)):
         connections = table(max_connections_per_address=1, limit_loopback=limit_loopback)
-        connections.add(link(1, "127.0.0.1"))
-        assert refusal(connections, "127.0.0.1") == expected
-        assert refusal(connections, "::1") == expected
+        established(connections, 1, "127.0.0.1")
+        connections.add(link(2, "127.0.0.1"))
+        for host in ("127.0.0.1", "::1"):
+            assert inside(connections, host) == at_the_door(connections, host) == expected
 
 
 def test_unfinished_handshakes_are_limited_until_they_finish() -> None:
     connections = table(max_half_open=1)
     first = link(1)
     connections.add(first)
-    assert refusal(connections, "192.0.2.9") == "too_many_half_open"
-    assert refusal(connections, "192.0.2.9", outbound=True) is None
-    assert connections.establish(first, "bob")
-    assert refusal(connections, "192.0.2.9") is None
+    assert connections.crowd_at_the_door("192.0.2.9") == ("too_many_half_open", [first], 1)
+    connections.add(link(2, outbound=True))
+    connections.establish(first, "bob", 0.0)
+    assert at_the_door(connections, "192.0.2.9") is None
 
 
 def test_connections_of_a_peer_are_limited_and_the_oldest_is_first() -> None:
     connections = table(max_connections_per_peer=2)
-    links = [link(number) for number in range(3)]
+    links = [link(number) for number in range(2)]
     for each in links:
+        assert connections.takes("bob")
         connections.add(each)
-    assert [connections.establish(each, "bob") for each in links] == [True, True, False]
-    assert connections.of("bob") == links[:2] and connections.peers() == ("bob",)
+        connections.establish(each, "bob", 0.0)
+    assert not connections.takes("bob")
+    assert connections.of("bob") == links and connections.peers() == ("bob",)
     connections.remove(links[0])
-    assert connections.of("bob") == [links[1]]
-    for each in links[1:]:
-        connections.remove(each)
+    assert connections.of("bob") == [links[1]] and connections.takes("bob")
+    connections.remove(links[1])
     assert not connections.connected("bob")
 
 
@@ -116,11 +176,11 @@ def test_an_empty_table_holds_nothing() -> None:
     for each in links:
         connections.add(each)
         if each.id % 2:
-            connections.establish(each, f"peer {each.id}")
+            connections.establish(each, f"peer {each.id}", 0.0)
     for each in links:
         connections.remove(each)
-    assert not (connections.links or connections._by_peer or connections._inbound)
-    assert connections._half_open == 0
+    assert not (connections.links or connections._by_peer or connections._by_group)
+    assert not (connections.handshakes or connections.inbound)
 
 
 @pytest.mark.parametrize(
@@ -153,35 +213,6 @@ def test_parameters_that_contradict_each_other_are_named() -> None:
 
 
 # ---- a host under the limits
-
-
-def refused(effects: Sequence[HostEffect]) -> str | None:
-    """Why the host closed the transport that was just opened."""
-    closed = [effect for effect in effects if isinstance(effect, CloseTransport)]
-    traced = [effect for effect in effects if isinstance(effect, TraceEvent)]
-    events = [event for event in traced if event.event == trace.CONNECTION_REFUSED]
-    assert [each.reason for each in closed] == [event.fields["reason"] for event in events]
-    return closed[0].reason if closed else None
-
-
-def test_a_flood_of_connections_is_refused_and_traced() -> None:
-    host = HostNet().host("alice")
-    reasons = [
-        refused(host.handle(TransportOpened(number, f"/ip4/192.0.2.{number}/tcp/1"), 0.0))
-        for number in range(100)
-    ]
-    assert reasons == [None] * 64 + ["too_many_half_open"] * 36
-
-
-def test_half_open_connections_make_room_after_the_handshake_time_out() -> None:
-    net = HostNet()
-    host = net.host("alice", max_half_open=2)
-    for number in range(3):
-        net.feed(host, TransportOpened(number, f"/ip4/192.0.2.{number}/tcp/1"))
-    net.run(11.0)
-    failed = net.traces(host, trace.CONNECTION_FAILED)
-    assert [event.fields["reason"] for event in failed] == ["handshake_timeout"] * 2
-    assert refused(net.feed(host, TransportOpened(9, "/ip4/192.0.2.9/tcp/1"))) is None
 
 
 def test_the_number_of_an_open_connection_cannot_be_used_again() -> None:
@@ -281,7 +312,8 @@ def tables(host: Host) -> list[int]:
     """The size of every table of a host."""
     table, keeper, dialer = host._table, host._keeper, host._dialer
     return [
-        len(table.links), len(table._by_peer), len(table._inbound), table._half_open,
+        len(table.links), len(table._by_peer), len(table._by_group), len(table.handshakes),
+        len(table.inbound),
         len(keeper._timers), len(host._streams), len(host._streams._timers),
         len(host._services), len(host._services._timers),
         len(dialer), len(dialer._dials), len(dialer._timers),

@@ -143,7 +143,8 @@ def live_through(script: list[tuple[str, int]]) -> None:
     chaos.close_all()
     host = chaos.host
     assert chaos.pubsub.here == {} and host.peers() == ()
-    assert not host._table.links and not host._table._inbound and host._table._half_open == 0
+    table = host._table
+    assert not (table.links or table.handshakes or table.inbound or table._by_group)
     assert len(host._streams) == len(host._streams._timers) == 0
     assert len(host._services) == len(host._services._timers) == len(host._keeper._timers) == 0
     assert all(target.keep for target in host._dialer._targets.values())

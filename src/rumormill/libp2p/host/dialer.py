@@ -85,6 +85,11 @@ class Dialer:
         """How many addresses are being dialed or kept."""
         return len(self._targets)
 
+    def kept(self) -> set[str]:
+        """The peers that the user wants us to be connected to at all times."""
+        targets = self._targets.values()
+        return {target.peer for target in targets if target.keep and target.peer is not None}
+
     # ---- what the user wants
 
     def dial(self, address: str, keep: bool, now: float) -> None:

@@ -32,6 +32,7 @@ from rumormill.core.transport import (
 )
 from rumormill.libp2p.host.dialer import Dialer
 from rumormill.libp2p.host.effects import HostEffect, HostInput, PubsubCommand, for_driver
+from rumormill.libp2p.host.eviction import Evictions
 from rumormill.libp2p.host.keeper import ConnectionKeeper, in_words
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.host.pubsub_feed import PubsubMachine
@@ -55,8 +56,9 @@ except PackageNotFoundError:
 class Host:
     """One node. Its driver moves bytes, keeps one timer, and checks messages.
 
-    ``random`` decides on delays and may be seeded; ``entropy`` makes keys, and must not be seeded
-    outside of tests. ``work`` is what one connection may cost us for nothing.
+    ``random`` decides on delays and on who makes room, and may be seeded; ``entropy`` makes keys,
+    and must not be seeded outside of tests. ``work`` is what one connection may cost us for
+    nothing.
     """
 
     def __init__(
@@ -95,6 +97,12 @@ class Host:
             table=table,
             turn=turn,
             dialer=self._dialer,
+            evictions=Evictions(
+                parameters=parameters,
+                random=random,
+                usefulness=pubsub.usefulness,
+                kept=self._dialer.kept,
+            ),
             work=work or WorkLimits(),
         )
         self._streams = PubsubStreams(

@@ -18,11 +18,25 @@ from rumormill.core.transport import (
     WriteReady,
 )
 from rumormill.libp2p.host.dialer import Dialer, Target
+from rumormill.libp2p.host.eviction import (
+    CONNECTION_EVICTED,
+    EVICTED,
+    NO_HANDSHAKE,
+    Evictions,
+    least_promising,
+)
 from rumormill.libp2p.host.frame_toll import FrameToll
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.host.pubsub_streams import PubsubStreams
 from rumormill.libp2p.host.services import SERVICES, Services
-from rumormill.libp2p.host.table import ConnectionTable, Link, StreamOwner, Turn
+from rumormill.libp2p.host.table import (
+    ConnectionTable,
+    Crowd,
+    Link,
+    StreamOwner,
+    Turn,
+    networks_of,
+)
 from rumormill.libp2p.stack.connection import (
     Closed,
     Connection,
@@ -64,6 +78,7 @@ class ConnectionKeeper:
         table: ConnectionTable,
         turn: Turn,
         dialer: Dialer,
+        evictions: Evictions,
         work: WorkLimits,
     ) -> None:
         self._identity = identity
@@ -73,6 +88,7 @@ class ConnectionKeeper:
         self._table = table
         self._turn = turn
         self._dialer = dialer
+        self._evictions = evictions
         self._timers: Timers[Link] = Timers(turn.alarm)
         self._toll = FrameToll(turn, work, self._close)
         self._shut = False
@@ -192,9 +208,7 @@ class ConnectionKeeper:
             if target is None:
                 self._turn.effects.append(CloseTransport(input.connection, "not_wanted"))
                 return
-        reason = self._table.refusal(address, outbound=target is not None)
-        if self._shut:
-            reason = "shutting_down"
+        reason = "shutting_down" if self._shut else self._let_in(address, target, now)
         if reason is None:
             self._add(input.connection, address, target, now)
             return
@@ -202,6 +216,40 @@ class ConnectionKeeper:
         self._turn.effects.append(CloseTransport(input.connection, reason))
         if target is not None:
             self._dialer.failed(target, in_words(reason), now)
+
+    def _let_in(self, address: Multiaddr, target: Target | None, now: float) -> str | None:
+        """See that there is room for one more handshake; returns why there is none.
+
+        A stranger takes the place of another handshake, if need be, and of nothing more before its
+        own is done.
+        """
+        networks = networks_of(address)
+        if target is not None:
+            crowd = self._table.crowd_for_dial()
+            return None if crowd is None else self._make_room(crowd, str(address), networks, now)
+        crowd = self._table.crowd_at_the_door(networks[1])
+        if crowd is not None:
+            victim = least_promising(crowd.links, networks, now)
+            self._evict(victim, NO_HANDSHAKE, crowd.reason, str(address), now)
+        return None
+
+    def _make_room(
+        self, crowd: Crowd, newcomer: str, networks: tuple[str, str], now: float
+    ) -> str | None:
+        """Close the least useful connection; returns which limit was met if there is none."""
+        found = self._evictions.least_useful(crowd.links, networks, crowd.room, now)
+        if found is None:
+            return crowd.reason
+        victim, usefulness = found
+        self._evict(victim, usefulness, crowd.reason, newcomer, now)
+        return None
+
+    def _evict(self, victim: Link, usefulness: int, reason: str, newcomer: str, now: float) -> None:
+        self._turn.trace(
+            now, CONNECTION_EVICTED, victim.peer or None, address=victim.address,
+            reason=reason, newcomer=newcomer, usefulness=usefulness,
+        )  # fmt: skip
+        self._close(victim, EVICTED, now)
 
     def _add(self, id: int, address: Multiaddr, target: Target | None, now: float) -> None:
         connection = Connection(
@@ -213,7 +261,7 @@ class ConnectionKeeper:
             expected_peer=None if target is None else target.expected,
             limits=self._parameters.connection,
         )
-        link = Link(id, address, connection, target)
+        link = Link(id, address, connection, target, now)
         self._table.add(link)
         self._turn.touch(link)
 
@@ -221,14 +269,26 @@ class ConnectionKeeper:
         peer, target = event.peer, link.target
         if target is not None and not self._dialer.established(target, peer, now):
             self._refuse(link, "not_wanted", now)
-        elif not self._table.establish(link, peer):
+        elif not self._table.takes(peer):
             self._refuse(link, "too_many_of_peer", now)
+        elif (reason := self._crowded_out(link, now)) is not None:
+            self._refuse(link, reason, now)
         else:
+            self._table.establish(link, peer, now)
             self._turn.trace(
                 now, trace.CONNECTION_OPENED, peer, address=link.address, outbound=link.outbound
             )
             self._services.ask(link, now)
             self._streams.connected(link, now)
+
+    def _crowded_out(self, link: Link, now: float) -> str | None:
+        """Make room for a stranger whose handshake is done; returns why there is none."""
+        if link.outbound:
+            return None  # it had its place from the beginning
+        crowd = self._table.crowd_inside(link.group)
+        if crowd is None:
+            return None
+        return self._make_room(crowd, link.address, link.networks, now)
 
     def _refuse(self, link: Link, reason: str, now: float) -> None:
         """The handshake went well, but we do not want this connection."""

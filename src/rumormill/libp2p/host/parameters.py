@@ -21,13 +21,23 @@ class HostParameters(Parameters):
     """
 
     max_connections: int = Field(default=256, ge=1)
-    """Connections in all, dialed ones included."""
+    """Connections in all, dialed ones included; handshakes under way have a room of their own. When
+    it is full, the least useful connection of a stranger makes room for the next one."""
+    dialed_share: float = Field(default=0.125, ge=0, lt=1)
+    """Part of ``max_connections`` that is kept for peers that we dial; others may open the rest."""
+    protected_share: float = Field(default=0.5, ge=0, lt=1)
+    """Part of the room for strangers that makes room for nobody: one half of it is for those of the
+    most use, the other for those of any use that have been there the longest."""
+    eviction_grace: float = Field(default=5.0, ge=0, allow_inf_nan=False)
+    """Seconds that a stranger has to do something before it is the first to make room."""
     max_connections_per_address: int = Field(default=32, ge=1)
-    """Connections that one remote address may open to us; of IPv6 the first 64 bits count."""
+    """Connections that one remote address may open to us, and as many handshakes; of IPv6 the first
+    64 bits count. With one more, another of the same address makes room."""
     limit_loopback: bool = True
     """Whether ``max_connections_per_address`` holds for loopback too."""
     max_half_open: int = Field(default=64, ge=1)
-    """Connections opened to us whose handshake is not finished."""
+    """Connections opened to us whose handshake is not finished. With one more, the one that has
+    made no progress makes room, of the network that has the most."""
     max_connections_per_peer: int = Field(default=2, ge=1)
     """Two, because two nodes that dial each other at the same moment make two."""
 
@@ -72,6 +82,11 @@ class HostParameters(Parameters):
         self._not_above("redial_first_delay", "redial_longest_delay")
         self._not_above("max_connections_per_peer", "max_connections")
         return self
+
+    @property
+    def inbound_room(self) -> int:
+        """How many connections others may open: at least one."""
+        return self.max_connections - int(self.max_connections * self.dialed_share)
 
     def _not_above(self, lower: str, upper: str) -> None:
         low, high = getattr(self, lower), getattr(self, upper)

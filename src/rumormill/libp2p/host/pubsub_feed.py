@@ -29,6 +29,12 @@ class PubsubMachine(Machine[PubsubInput, PubsubEffect], Protocol):
         """The ids of the protocols that it speaks, best first."""
         ...
 
+    def usefulness(self, peer: str, now: float) -> int:
+        """Of how much use a peer is when there is no room for all: 0 if it does nothing, 1 if it
+        might be of use by what it says, more if it has shown to be.
+        """
+        ...
+
     def take_reader(self, peer: str) -> FrameReader:
         """Give away what is half read of the peer's stream: what comes next begins a frame."""
         ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from rumormill.core.limits import Work
 from rumormill.core.timers import Alarm
@@ -43,18 +43,29 @@ class Link:
     """One transport with its connection machine, and what the host knows of it."""
 
     __slots__ = (
-        "address", "connection", "dirty", "frames", "gone", "group", "id", "observed",
-        "peer", "pubsub_streams", "stalls_at", "streams", "target", "timed", "work", "write_ready",
+        "address", "connection", "dirty", "established_at", "frames", "gone", "group", "id",
+        "networks", "observed", "opened_at", "peer", "pubsub_streams", "stalls_at", "streams",
+        "target", "timed", "work", "write_ready",
     )  # fmt: skip
 
     def __init__(
-        self, id: int, address: Multiaddr, connection: Connection, target: Target | None
+        self,
+        id: int,
+        address: Multiaddr,
+        connection: Connection,
+        target: Target | None,
+        now: float = 0.0,
     ) -> None:
         self.id = id
         self.address = str(address)
         self.observed = address.without_peer().to_bytes()
         """The address as identify tells it to the other end."""
-        self.group = address_group(address)
+        self.networks = networks_of(address)
+        self.group = self.networks[1]
+        """What counts as one remote address."""
+        self.opened_at = now
+        self.established_at = now
+        """When the handshake was done, if it is."""
         self.connection = connection
         self.target = target
         """What we dialed to get it; None if the other end opened it."""
@@ -108,70 +119,111 @@ class Turn:
         self.effects.append(TraceEvent(now, self.node, event, peer=peer, fields=fields))
 
 
-class ConnectionTable:
-    """All connections, counted in every way that there is a limit for."""
+class Crowd(NamedTuple):
+    """A limit that one more connection would break."""
 
-    __slots__ = ("_by_peer", "_half_open", "_inbound", "_parameters", "links")
+    reason: str
+    """Which one."""
+    links: list[Link]
+    """The connections that the newcomer would be one too many of, as far as others opened them."""
+    room: int
+    """How many of these there may be."""
+
+
+class ConnectionTable:
+    """All connections, counted in every way that there is a limit for.
+
+    A connection that others open is in the table from its first byte, among the handshakes, and
+    counts as a connection when its handshake is done. What we dial counts at once.
+    """
+
+    __slots__ = ("_by_group", "_by_peer", "_parameters", "handshakes", "inbound", "links")
 
     def __init__(self, parameters: HostParameters) -> None:
         self._parameters = parameters
         self.links: dict[int, Link] = {}
+        self.handshakes: dict[int, Link] = {}
+        """Those that others have begun, the oldest first."""
+        self.inbound: dict[int, Link] = {}
+        """Those that others opened and that stand, the oldest first."""
+        self._by_group: dict[str, int] = {}
+        """How many of :attr:`inbound` there are from each address."""
         self._by_peer: dict[str, list[Link]] = {}
-        self._inbound: dict[str, int] = {}
-        self._half_open = 0
 
-    def refusal(self, address: Multiaddr, *, outbound: bool) -> str | None:
-        """Which limit forbids one more connection with ``address``; None if none does.
+    # ---- limits
 
-        What others may open is limited by address and by unfinished handshakes. What we dial is
-        our own choice, and only the total holds for it.
-        """
+    def crowd_at_the_door(self, group: str) -> Crowd | None:
+        """Which limit one more handshake with an address would break; None if none."""
         limits = self._parameters
-        if len(self.links) >= limits.max_connections:
-            return "too_many_connections"
-        if outbound:
+        if self._limited(group) and len(self.handshakes) >= limits.max_connections_per_address:
+            links = [link for link in self.handshakes.values() if link.group == group]
+            if len(links) >= limits.max_connections_per_address:
+                return Crowd(TOO_MANY_FROM_ADDRESS, links, limits.max_connections_per_address)
+        if len(self.handshakes) < limits.max_half_open:
             return None
-        if self._half_open >= limits.max_half_open:
-            return "too_many_half_open"
-        group = address_group(address)
-        if self._inbound.get(group, 0) < limits.max_connections_per_address:
-            return None
-        if group == LOOPBACK and not limits.limit_loopback:
-            return None
-        return "too_many_from_address"
+        return Crowd(TOO_MANY_HALF_OPEN, list(self.handshakes.values()), limits.max_half_open)
+
+    def crowd_inside(self, group: str) -> Crowd | None:
+        """Which limit one more connection that an address opened would break; None if none."""
+        most = self._parameters.max_connections_per_address
+        if self._limited(group) and self._by_group.get(group, 0) >= most:
+            links = [link for link in self.inbound.values() if link.group == group]
+            return Crowd(TOO_MANY_FROM_ADDRESS, links, most)
+        if len(self.inbound) >= self._parameters.inbound_room:
+            return self._everybody()
+        return self.crowd_for_dial()
+
+    def crowd_for_dial(self) -> Crowd | None:
+        """Whether one more connection that we dial would break the limit of all connections."""
+        connections = len(self.links) - len(self.handshakes)
+        return self._everybody() if connections >= self._parameters.max_connections else None
+
+    def _everybody(self) -> Crowd:
+        room = self._parameters.inbound_room
+        return Crowd(TOO_MANY_CONNECTIONS, list(self.inbound.values()), room)
+
+    def _limited(self, group: str) -> bool:
+        """Whether there is a limit for each address on this one."""
+        return group != LOOPBACK or self._parameters.limit_loopback
+
+    def takes(self, peer: str) -> bool:
+        """Whether ``peer`` may have one more connection."""
+        return len(self.of(peer)) < self._parameters.max_connections_per_peer
+
+    # ---- connections come and go
 
     def add(self, link: Link) -> None:
         """A new connection whose handshake is yet to come."""
         self.links[link.id] = link
         if not link.outbound:
-            self._half_open += 1
-            self._inbound[link.group] = self._inbound.get(link.group, 0) + 1
+            self.handshakes[link.id] = link
 
-    def establish(self, link: Link, peer: str) -> bool:
-        """Say whose ``link`` is; False if that peer has all the connections it may have."""
-        links = self._by_peer.get(peer, [])
-        if len(links) >= self._parameters.max_connections_per_peer:
-            return False
+    def establish(self, link: Link, peer: str, now: float) -> None:
+        """Say whose ``link`` is."""
         link.peer = peer
-        self._by_peer[peer] = [*links, link]
+        link.established_at = now
+        self._by_peer[peer] = [*self.of(peer), link]
         if not link.outbound:
-            self._half_open -= 1
-        return True
+            del self.handshakes[link.id]
+            self.inbound[link.id] = link
+            self._by_group[link.group] = self._by_group.get(link.group, 0) + 1
 
     def remove(self, link: Link) -> None:
         """Forget ``link``."""
         del self.links[link.id]
+        self.handshakes.pop(link.id, None)
         if link.peer:
             rest = [each for each in self._by_peer[link.peer] if each is not link]
             if rest:
                 self._by_peer[link.peer] = rest
             else:
                 del self._by_peer[link.peer]
-        if not link.outbound:
-            self._half_open -= not link.peer
-            self._inbound[link.group] -= 1
-            if not self._inbound[link.group]:
-                del self._inbound[link.group]
+        if self.inbound.pop(link.id, None) is not None:
+            self._by_group[link.group] -= 1
+            if not self._by_group[link.group]:
+                del self._by_group[link.group]
+
+    # ---- who is there
 
     def of(self, peer: str) -> list[Link]:
         """The connections of ``peer``, oldest first: the first is the one to use."""
@@ -192,24 +244,32 @@ class ConnectionTable:
 
 LOOPBACK = "loopback"
 
+TOO_MANY_CONNECTIONS = "too_many_connections"
+TOO_MANY_FROM_ADDRESS = "too_many_from_address"
+TOO_MANY_HALF_OPEN = "too_many_half_open"
 
-def address_group(address: Multiaddr) -> str:
-    """What counts as one remote address: a host, of IPv6 the 64 bits that one host is given.
 
-    >>> address_group(Multiaddr.parse("/ip4/192.0.2.7/tcp/4001"))
-    '192.0.2.7'
-    >>> address_group(Multiaddr.parse("/ip6/2001:db8::17/tcp/4001"))
-    '2001:db8::/64'
-    >>> address_group(Multiaddr.parse("/ip4/127.0.0.1/tcp/4001"))
-    'loopback'
+def networks_of(address: Multiaddr) -> tuple[str, str]:
+    """The network that an address is of, and what counts as one address in it.
+
+    One host is an IPv4 address, of IPv6 the 64 bits that a host is given; a network is what one
+    owner has for little: 24 bits of IPv4, 48 of IPv6.
+
+    >>> networks_of(Multiaddr.parse("/ip4/192.0.2.7/tcp/4001"))
+    ('192.0.2.0/24', '192.0.2.7')
+    >>> networks_of(Multiaddr.parse("/ip6/2001:db8::17/tcp/4001"))
+    ('2001:db8::/48', '2001:db8::/64')
+    >>> networks_of(Multiaddr.parse("/ip4/127.0.0.1/tcp/4001"))
+    ('loopback', 'loopback')
     """
     if address.family not in ("ip4", "ip6"):
-        return address.host
+        return address.host, address.host
     host = ipaddress.ip_address(address.host)
     if host.version == 6 and host.ipv4_mapped is not None:
         host = host.ipv4_mapped
     if host.is_loopback:
-        return LOOPBACK
+        return LOOPBACK, LOOPBACK
     if host.version == 6:
-        return str(ipaddress.ip_network((host, 64), strict=False))
-    return str(host)
+        wide, narrow = (ipaddress.ip_network((host, bits), strict=False) for bits in (48, 64))
+        return str(wide), str(narrow)
+    return str(ipaddress.ip_network((host, 24), strict=False)), str(host)

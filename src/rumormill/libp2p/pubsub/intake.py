@@ -1,9 +1,9 @@
 """The way in: from a message on the wire to a delivery, or to the reason why not.
 
 In this order, the cheap before the costly: do we want it, does its shape fit the topic's policy, is
-it our own, have we seen it, is it being checked already. Only then comes the check, which is an
-effect: the signature, and what validators the user has. Only a genuine message marks its id as
-seen, so a forged copy cannot keep the true one out.
+it our own, have we seen it, is it a replay, is it being checked already. Only then comes the check,
+which is an effect: the signature, and what validators the user has. Only a genuine message marks
+its id as seen, so a forged copy cannot keep the true one out.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from rumormill.libp2p.pubsub.checks import PendingCheck, PendingChecks
 from rumormill.libp2p.pubsub.message_id import LONGEST_MESSAGE_ID
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.prices import DEAR_SIGNATURE
+from rumormill.libp2p.pubsub.replays import REPLAY, Replays
 from rumormill.libp2p.pubsub.rules import RuleBook
 from rumormill.libp2p.pubsub.seen import SeenCache
 from rumormill.libp2p.wire.message import WireMessage
@@ -51,6 +52,9 @@ class Intake:
         self._own_id = pubsub.author.peer_id
         self._parameters = parameters
         self.seen = SeenCache(parameters.seen_ttl, parameters.max_seen)
+        self.replays: Replays | None = None
+        if parameters.refuse_replays:
+            self.replays = Replays(parameters.seen_ttl, parameters.max_authors)
         self.checks = PendingChecks(
             parameters.max_checks, parameters.max_copies, parameters.max_check_bytes
         )
@@ -98,6 +102,8 @@ class Intake:
             self._charge(peer, "duplicates", prices.DUPLICATE, blame=False)
             for tell in self._tell_duplicate:
                 tell(message, peer, now)
+        elif self.replays is not None and self.replays.is_replay(message, now):
+            self._ignore(message, peer, {peer: None}, REPLAY, now)
         else:
             self._check(peer, state, message, now)
 
@@ -203,6 +209,8 @@ class Intake:
         except RemoteProtocolError as error:  # accepted without a look at who wrote it
             self._reject(message, source, holders, error.reason, now)
             return
+        if self.replays is not None:
+            self._note_author(self.replays, message, now)
         copies = self._copies(check) if self._tell_duplicate else ()
         if sender is not None:
             holders[sender] = None
@@ -215,6 +223,11 @@ class Intake:
         for peer, copy in copies:
             for tell_copy in self._tell_duplicate:
                 tell_copy(copy, peer, now)
+
+    def _note_author(self, replays: Replays, message: WireMessage, now: float) -> None:
+        forgotten = replays.delivered(message, now)
+        if forgotten:
+            self._pubsub.emit(trace.DROPPED, what="author", reason="authors_full", count=forgotten)
 
     def _copies(self, check: PendingCheck) -> tuple[tuple[Peer, WireMessage], ...]:
         """Who sent a copy while the message was being checked, and which."""

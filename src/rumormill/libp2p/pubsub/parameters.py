@@ -72,6 +72,14 @@ class PubsubParameters(Parameters):
     """Seconds that a message's id is remembered."""
     max_seen: int = Field(default=1_000_000, ge=1)
     """Ids remembered at most; the oldest go first, counted."""
+    refuse_replays: bool = False
+    """Ignore signed messages that are older, by their author's numbers, than what is remembered:
+    without it a message can be delivered again after ``seen_ttl``. Costs messages that come later
+    than half of ``seen_ttl`` after a newer one of their author, and most of authors whose numbers
+    do not grow: js before 2026, rust before 2023. Not kept over a restart."""
+    max_authors: int = Field(default=100_000, ge=1)
+    """Authors remembered for ``refuse_replays``; who was not heard for the longest time goes first,
+    counted."""
     queue_messages: int = Field(default=4096, ge=1)
     """Messages that may wait for one peer."""
     queue_bytes: int = Field(default=4 * 1024 * 1024, ge=1)
@@ -105,6 +113,9 @@ class PubsubParameters(Parameters):
     busy_share: float = Field(default=0.4, gt=0, le=1)
     """Of one core: how much time the messages of peers that send very many may take together, while
     others are connected. Beyond it these are held back, and no others."""
+    useful_for: float = Field(default=600.0, gt=0, allow_inf_nan=False)
+    """Seconds after a message of a peer that was new to us in which the peer does not make room for
+    strangers, as far as ``protected_share`` allows."""
     allowed_topics: tuple[str, ...] | None = None
     """Only these topics exist for us: others of our peers are not kept, and we join no other."""
     allowed_topic_pattern: str | None = None

@@ -56,6 +56,7 @@ from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.pubsub.rules import RuleBook
 from rumormill.libp2p.pubsub.subscriptions import SubscriptionFilter, SubscriptionTable
 from rumormill.libp2p.pubsub.toll import Toll
+from rumormill.libp2p.pubsub.usefulness import Usefulness
 from rumormill.libp2p.stack.peer_id import PeerNames
 from rumormill.libp2p.wire.control import ControlKind, ControlKinds, EntryType
 from rumormill.libp2p.wire.frames import FrameReader
@@ -101,7 +102,18 @@ class Pubsub:
         self._control_handlers: dict[type, Callable[[Peer, Any, float], None]] = {}
         self.outbox = Outbox(self, self._kinds)
         router.attach(self)
-        self.listeners = Listeners((*router.parts(), router.discipline(), router))
+        self.table = SubscriptionTable(self.parameters.max_topics_per_peer)
+        """Who listens to what."""
+        self._usefulness = Usefulness(
+            useful_for=self.parameters.useful_for,
+            peers=self.peers,
+            listening=self.listening,
+            subscribers=self.table.peers,
+            mesh=router.mesh,
+        )
+        self.usefulness = self._usefulness.of
+        """Of how much use a peer is at a time, from 0 on; see :mod:`.usefulness`."""
+        self.listeners = Listeners((*router.parts(), router.discipline(), router, self._usefulness))
         """Who hears what happens: the router, and the parts that it is made of."""
         self.toll = Toll(self)
         """What peers pay for the work that they make us do."""
@@ -110,8 +122,6 @@ class Pubsub:
         self._publisher = Publisher(self, self._intake, rules, first_sequence)
         self.allows = subscription_filter or self.parameters.subscription_filter()
         """Whether a topic exists for us."""
-        self.table = SubscriptionTable(self.parameters.max_topics_per_peer)
-        """Who listens to what."""
         self._inbox = Inbox(self, self._intake, self._kinds, self._control_handlers)
         self._now = 0.0
         self._handlers: dict[type, Callable[[Any, float], None]] = {}
@@ -223,6 +233,7 @@ class Pubsub:
             "seen": len(self._intake.seen),
             "checks": len(self._intake.checks),
             "unread_bytes": sum(state.reader.unread for state in self.peers.values()),
+            "authors": 0 if self._intake.replays is None else len(self._intake.replays),
             "queued": sum(state.queue.waiting for state in self.peers.values()),
         }
         for more in self.listeners.sizes:

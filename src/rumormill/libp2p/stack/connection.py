@@ -257,6 +257,11 @@ class Connection:
         return self._unconfirmed.get(stream, 0) if session is None else session.unconfirmed(stream)
 
     @property
+    def progress(self) -> int:
+        """Stages of the handshake that are done; see :attr:`Upgrade.progress`."""
+        return self._upgrade.progress
+
+    @property
     def frames(self) -> int:
         """Frames of all layers that were taken apart so far."""
         session, transport = self._session, self._transport

@@ -45,6 +45,11 @@ class Upgrade:
         """The peer's key, once it has proven to have it."""
         return None if self._noise is None else self._noise.public_key
 
+    @property
+    def progress(self) -> int:
+        """Stages that are done: 0 before security is agreed on, 1 before it is proven, then 2."""
+        return (self._noise is not None) + (self.transport is not None)
+
     def receive(self, data: bytes) -> bytes | None:
         """Take bytes; return the plaintext behind the upgrade once it is done, else None.
 

@@ -1,0 +1,94 @@
+"""Replays: old messages, genuine and signed, that somebody sends once more.
+
+Ids of messages are forgotten after ``seen_ttl``. From then on whoever has kept a message can have
+it delivered again, since its signature is as good as ever. What cannot be forged is its sequence
+number, and the numbers of an author grow: a message whose number is not above what its author had
+reached by the time that ids are forgotten is old, and is ignored.
+
+go-libp2p-pubsub has this as ``BasicSeqnoValidator``, which ignores whatever is not above the
+highest number so far, and with it every message that was overtaken on its way. Here the number to
+be above is the highest that was delivered a good while ago, so messages may overtake each other
+within half of ``seen_ttl``; closer than that, the ids tell a replay.
+
+A message of an author whose numbers do not grow cannot be told from a replay: js chose them at
+random until 2026, rust until 2023. That is why this is off unless it is asked for
+(``refuse_replays``). Messages without a signature have no author to go by, and are not looked at.
+
+Everything is in memory: with a restart of the node it begins anew, and a message from before can be
+replayed once more. A validator of the user's own, with a memory of its own, is the place for more.
+"""
+
+from __future__ import annotations
+
+from rumormill.libp2p.wire.message import WireMessage
+
+REPLAY = "replay"
+"""Why such a message is ignored."""
+
+
+class Replays:
+    """Remembers of each author how far it has come.
+
+    Time is cut into spans of half of ``seen_ttl``. What was delivered two spans ago or earlier may
+    be forgotten by its id, so the highest number of that time is the limit; an id lives for two
+    spans, so nothing falls between the two.
+
+    >>> replays = Replays(seen_ttl=120.0, most=1000)
+    >>> replays.note(b"author", 7, now=0.0)
+    0
+    >>> replays.old(b"author", 6, now=59.0)
+    False
+    >>> replays.old(b"author", 7, now=120.0), replays.old(b"author", 8, now=120.0)
+    (True, False)
+    """
+
+    __slots__ = ("_authors", "_most", "_span")
+
+    def __init__(self, seen_ttl: float, most: int) -> None:
+        self._span = seen_ttl / 2
+        self._most = most
+        self._authors: dict[bytes, tuple[int, int, int, int]] = {}
+        """Who was heard last is last. Of each: a span, the highest number delivered up to it, up to
+        the one before it, and up to the one before that; -1 if there was none."""
+
+    def __len__(self) -> int:
+        """How many authors are remembered."""
+        return len(self._authors)
+
+    def is_replay(self, message: WireMessage, now: float) -> bool:
+        """Whether the message is an old one."""
+        author, sequence = message.sender_id, message.sequence
+        if author is None or sequence is None or message.signature is None:
+            return False
+        return self.old(author, int.from_bytes(sequence, "big"), now)
+
+    def delivered(self, message: WireMessage, now: float) -> int:
+        """A genuine message is delivered; returns how many authors had to be forgotten for it."""
+        author, sequence = message.sender_id, message.sequence
+        if author is None or sequence is None or message.signature is None:
+            return 0
+        return self.note(author, int.from_bytes(sequence, "big"), now)
+
+    def old(self, author: bytes, number: int, now: float) -> bool:
+        """Whether the author had come as far as this number by the time that ids are forgotten."""
+        return author in self._authors and number <= self._reached(author, now)[3]
+
+    def note(self, author: bytes, number: int, now: float) -> int:
+        """The author has come as far; returns how many authors had to be forgotten."""
+        span, highest, before, earlier = self._reached(author, now)
+        self._authors.pop(author, None)
+        self._authors[author] = span, max(highest, number), before, earlier
+        if len(self._authors) <= self._most:
+            return 0
+        del self._authors[next(iter(self._authors))]
+        return 1
+
+    def _reached(self, author: bytes, now: float) -> tuple[int, int, int, int]:
+        """What is known of the author, seen from the span of this time."""
+        span = int(now // self._span)
+        then, highest, before, earlier = self._authors.get(author, (span, -1, -1, -1))
+        if span <= then:
+            return then, highest, before, earlier
+        if span == then + 1:
+            return span, highest, highest, before
+        return span, highest, highest, highest

@@ -1,0 +1,106 @@
+"""Of how much use each peer is: what is asked when there is no room for all of them.
+
+=========== =========================================================
+usefulness  the peer
+=========== =========================================================
+3           has brought a message lately that was new and valid
+2           is in a mesh of ours: it gets every message from us
+1           listens to a topic that we listen to, or publish on
+0           is there, and nothing else
+=========== =========================================================
+
+Anybody can have 1 for a word, so it protects nobody from others who have it; there is room for few
+with 2; and 3 takes messages that our validators accept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping
+
+from rumormill.core.machine import Peer
+from rumormill.libp2p.pubsub.part import Part
+from rumormill.libp2p.wire.message import WireMessage
+
+BROUGHT_MESSAGES, IN_MESH, SHARES_TOPIC, IDLE = 3, 2, 1, 0
+
+MOST_TOPICS = 1000
+"""Topics of our own messages that are remembered, the latest."""
+
+LOOK_INTERVAL = 1.0
+"""Seconds that what we know of meshes and listeners may be old: this is asked much only while
+strangers come in large numbers, and then there is no time to look at all topics for each."""
+
+
+class Usefulness(Part):
+    """Hears who brings messages, and looks up the rest when it is asked.
+
+    ``peers`` are those that are there, ``listening`` our own topics; ``subscribers`` says who
+    listens to a topic and ``mesh`` who is in its mesh. A peer counts as one that brings messages
+    for ``useful_for`` seconds after each.
+    """
+
+    def __init__(
+        self,
+        *,
+        useful_for: float,
+        peers: Container[Peer],
+        listening: Mapping[str, None],
+        subscribers: Callable[[str], Iterable[Peer]],
+        mesh: Callable[[str], Iterable[Peer]],
+    ) -> None:
+        self._useful_for = useful_for
+        self._peers = peers
+        self._listening = listening
+        self._subscribers = subscribers
+        self._mesh = mesh
+        self._brought: dict[Peer, float] = {}
+        """When a peer brought the last message that was new."""
+        self._published: dict[str, None] = {}
+        """Topics of our own messages that we did not listen to, the latest last."""
+        self._in_mesh: frozenset[Peer] = frozenset()
+        self._sharing: frozenset[Peer] = frozenset()
+        self._looked_at: float | None = None
+
+    def of(self, peer: Peer, now: float) -> int:
+        """Of how much use the peer is; 0 of one that is not there."""
+        brought = self._brought.get(peer)
+        if brought is not None and now - brought < self._useful_for:
+            return BROUGHT_MESSAGES
+        if self._looked_at is None or now - self._looked_at >= LOOK_INTERVAL:
+            self._look(now)
+        if peer in self._in_mesh:
+            return IN_MESH
+        return SHARES_TOPIC if peer in self._sharing else IDLE
+
+    def _look(self, now: float) -> None:
+        topics = self._listening.keys() | self._published.keys()
+        self._in_mesh = frozenset().union(*map(self._mesh, self._listening))
+        self._sharing = frozenset().union(*map(self._subscribers, topics))
+        self._looked_at = now
+
+    # ---- what happens
+
+    def accepted(
+        self, message: WireMessage, source: Peer | None, holders: Mapping[Peer, None], now: float
+    ) -> None:
+        """A new message: whoever brought it is of use, and what we publish on matters to us."""
+        if source is None:
+            self._publish_on(message.topics)
+        elif source in self._peers:  # it may have left while the message was being checked
+            self._brought[source] = now
+
+    def _publish_on(self, topics: Iterable[str]) -> None:
+        for topic in topics:
+            if topic not in self._listening:
+                self._published.pop(topic, None)
+                self._published[topic] = None
+        while len(self._published) > MOST_TOPICS:
+            del self._published[next(iter(self._published))]
+
+    def remove_peer(self, peer: Peer, now: float) -> None:
+        """Forget what the peer has done."""
+        self._brought.pop(peer, None)
+
+    def sizes(self) -> dict[str, int]:
+        """Of how many peers and topics something is kept."""
+        return {"useful_peers": len(self._brought), "published_topics": len(self._published)}

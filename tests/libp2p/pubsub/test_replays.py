@@ -1,0 +1,124 @@
+"""A message that is sent once more after its id was forgotten: delivered again, or not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rumormill.core import trace
+from rumormill.core.machine import Check
+from rumormill.libp2p.pubsub.replays import Replays
+from rumormill.libp2p.pubsub.seen import SeenCache
+from rumormill.libp2p.wire.message import build_message
+from tests.helpers.libp2p import workbench
+from tests.helpers.libp2p.workbench import Workbench, signed
+
+
+def node(**parameters: Any) -> Workbench:
+    bench = workbench.gossipsub(**parameters)
+    bench.subscribe("weather")
+    bench.join("ann", "weather")
+    bench.join("bob", "weather")
+    return bench
+
+
+def texts(bench: Workbench) -> list[bytes]:
+    return [message.data for message in bench.delivered()]
+
+
+def test_without_the_setting_a_replay_after_seen_ttl_is_delivered_again() -> None:
+    bench = node()
+    for when in (0.0, 130.0):
+        bench.run_until(when)
+        bench.send_message("ann", signed("author", "weather", b"rain", 7))
+    assert texts(bench) == [b"rain", b"rain"]
+
+
+@pytest.mark.parametrize("when", [121.0, 130.0, 200.0, 10_000.0])
+def test_a_replay_is_ignored_unchecked_not_passed_on_and_traced(when: float) -> None:
+    bench = node(refuse_replays=True)
+    bench.send_message("ann", signed("author", "weather", b"rain", 7))
+    bench.run_until(when)
+    bench.forget()
+    bench.send_message("bob", signed("author", "weather", b"rain", 7))
+    [ignored] = bench.events(trace.IGNORED, reason="replay")
+    assert ignored.peer == "bob" and ignored.topic == "weather"
+    assert texts(bench) == [] and bench.of(Check) == [] and bench.took_items("ann") == []
+    assert not bench.events(trace.REJECTED)
+
+
+def test_messages_may_overtake_each_other_within_half_of_seen_ttl() -> None:
+    bench = node(refuse_replays=True)
+    for when, number in ((0.0, 9), (1.0, 8), (59.0, 7), (119.0, 12), (178.0, 11)):
+        bench.run_until(when)
+        bench.send_message("ann", signed("author", "weather", b"%d" % number, number))
+    assert texts(bench) == [b"9", b"8", b"7", b"12", b"11"]
+    bench.run_until(300.0)
+    bench.send_message("ann", signed("author", "weather", b"10", 10))
+    assert len(bench.events(trace.IGNORED, reason="replay")) == 1, "it comes too late"
+
+
+def test_each_author_has_its_own_numbers() -> None:
+    bench = node(refuse_replays=True)
+    bench.send_message("ann", signed("author", "weather", b"rain", 1000))
+    bench.run_until(500.0)
+    bench.send_message("ann", signed("another", "weather", b"sun", 1))
+    bench.send_message("ann", signed("author", "weather", b"snow", 1001))
+    assert texts(bench) == [b"rain", b"sun", b"snow"]
+
+
+def test_a_forged_message_with_a_high_number_keeps_no_true_one_out() -> None:
+    bench = node(refuse_replays=True)
+    forged = signed("author", "weather", b"forged", 2**63)
+    forged.raw = forged.raw[:-1] + bytes([forged.raw[-1] ^ 1])
+    bench.send_message("ann", forged)
+    bench.run_until(500.0)
+    bench.send_message("bob", signed("author", "weather", b"rain", 7))
+    assert texts(bench) == [b"rain"]
+
+
+def test_messages_without_an_author_are_let_through() -> None:
+    bench = node(refuse_replays=True, signing="StrictNoSign")
+    for when in (0.0, 130.0):
+        bench.run_until(when)
+        bench.send_message("ann", build_message(data=b"rain", topics=("weather",)))
+    assert texts(bench) == [b"rain", b"rain"] and bench.pubsub.sizes()["authors"] == 0
+
+
+def test_authors_are_remembered_up_to_a_number_and_the_rest_is_counted() -> None:
+    bench = node(refuse_replays=True, max_authors=3)
+    for number in range(5):
+        bench.send_message("ann", signed(f"author {number}", "weather", b"rain", 7))
+    assert bench.pubsub.sizes()["authors"] == 3
+    dropped = bench.events(trace.DROPPED, what="author", reason="authors_full")
+    assert sum(int(str(event.fields["count"])) for event in dropped) == 2
+    bench.run_until(500.0)
+    for number in (2, 3, 4):
+        bench.send_message("ann", signed(f"author {number}", "weather", b"rain", 7))
+    assert len(bench.events(trace.IGNORED, reason="replay")) == 3
+
+
+def test_who_was_heard_last_is_forgotten_last() -> None:
+    replays = Replays(seen_ttl=10.0, most=2)
+    forgotten = [replays.note(author, 1, 0.0) for author in (b"a", b"b", b"a", b"c")]
+    assert forgotten == [0, 0, 0, 1] and len(replays) == 2
+    assert replays.old(b"a", 1, 20.0) and not replays.old(b"b", 1, 20.0)
+
+
+@given(st.lists(st.tuples(st.floats(0.0, 40.0), st.integers(0, 6)), max_size=40))
+def test_nothing_is_ever_delivered_twice(arrivals: list[tuple[float, int]]) -> None:
+    """Whatever comes when: what the ids no longer tell, the numbers do."""
+    seen, replays = SeenCache(ttl=20.0, most=1000), Replays(seen_ttl=20.0, most=10)
+    now, delivered = 0.0, set()
+    for pause, number in arrivals:
+        now += pause
+        seen.expire(now)
+        if b"%d" % number in seen or replays.old(b"author", number, now):
+            continue
+        assert number not in delivered
+        delivered.add(number)
+        seen.add(b"%d" % number, now)
+        replays.note(b"author", number, now)
