@@ -32,7 +32,8 @@ from bench.krpc_tables import krpc_goals, krpc_tables
 from bench.progress import Progress
 from bench.scale_tables import scale_goals, scale_tables
 from bench.siege import siege
-from bench.siege.tables import siege_goals, siege_tables
+from bench.siege.tables import siege_tables
+from bench.siege.verdicts import siege_goals
 from bench.spark_goals import latency_goals, source_goals
 from bench.spark_tables import latency_tables, source_tables
 from bench.tables import (

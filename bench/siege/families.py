@@ -22,6 +22,8 @@ class Attack:
     name: str
     review: str
     """The row of the adversary's table that it is of."""
+    most_attackers: int = 8
+    """With how many it says something new."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,9 @@ class Family:
     announced: float
     """Seconds in which the attacker says that it begins; then it is taken to have begun."""
     counts: bool = True
-    """Whether its attacker can be several."""
+    """Whether its attacker can be several, and can be told when to begin."""
+    held_before: tuple[str, ...] = ()
+    """Attacks that take the places of those who come later: there the honest side comes last."""
 
     @property
     def attacker(self) -> str:
@@ -58,9 +62,13 @@ class Family:
         return node.http if self.name == "http" else node.address
 
 
+OTHER = "other"
+"""Attacks of which the review has no row."""
+
+
 def _attacks(**reviews: str) -> tuple[Attack, ...]:
     return tuple(
-        Attack(name.replace("_", "-"), review)
+        Attack(name, review, most_attackers=1 if review == OTHER else 8)
         for review, names in reviews.items()
         for name in names.split()
     )
@@ -80,6 +88,7 @@ FAMILIES = (
         nodes.gossipsub_contestants,
         Load(),
         announced=30.0,
+        held_before=("half-open", "idle"),
     ),
     Family(
         "bep50",

@@ -15,6 +15,7 @@ from tests.helpers.libp2p.siege_payloads import TOPIC
 Row = dict[str, Any]
 
 STARTING = 30.0
+SETTLING = 0.5
 SLACK = 15.0
 """Seconds beyond what a measurement should take, after which nobody answers any more."""
 
@@ -24,7 +25,7 @@ class Load:
     """What the honest side does."""
 
     count: int = 100
-    rate: float = 20.0
+    rate: float = 50.0
     size: int = 1024
     patience: float = 10.0
     """Seconds after the last that the rest may arrive in."""
@@ -97,8 +98,8 @@ class GossipsubPair(_Programs):
         except BaseException:
             await self._stack.aclose()
             raise
-        # The node takes them into its mesh with its next heartbeat.
-        await asyncio.sleep(1.0)
+        # They have asked to be in the node's mesh, and are let in at once.
+        await asyncio.sleep(SETTLING)
         return self
 
     async def measure(self, run: int, load: Load, newcomer: bool) -> Row:

@@ -8,19 +8,12 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from bench.contestants import LABELS, Entry
 from bench.siege.processes import Program, SiegeError
-from rumormill.capture.open import open_log
-from rumormill.capture.schema import TRACE
 from tests.helpers.bep50.siege import TOPIC as DHT_TOPIC
 from tests.helpers.libp2p.siege_payloads import TOPIC
 
@@ -68,6 +61,8 @@ class Contestant:
     missing: str = ""
     alone_only: bool = False
     """Whether one attacker is enough to see what it is there for."""
+    patience: float = 0.0
+    """Seconds more of attack, to see what becomes of the attackers."""
 
 
 # ---- ours
@@ -97,7 +92,11 @@ def gossipsub_contestants(entries: Iterable[Entry]) -> list[Contestant]:
     for entry in entries:
         if entry.name == "ours":
             found.append(Contestant("ours", "ours", _ours(*GOSSIPSUB)))
-            found.append(Contestant("spool", "ours, with a spool", _with_spool, alone_only=True))
+            found.append(
+                Contestant(
+                    "spool", "ours, with a spool", _with_spool, alone_only=True, patience=5.0
+                )
+            )
         elif entry.name in ("rust", "js", "go"):
             found.append(_foreign(entry))
     return found
@@ -140,29 +139,3 @@ def bep50_contestants(entries: Iterable[Entry]) -> list[Contestant]:
 
 def _libtorrent(folder: Path) -> Node:
     return Node("libtorrent", [sys.executable, "-m", "bench.siege.libtorrent_node"])
-
-
-# ---- what the trace says
-
-
-def named_in(spool: Path, peers: Iterable[str]) -> dict[str, int]:
-    """The events of the trace that name the attackers, by kind and reason."""
-    wanted = set(peers)
-    found: Counter[str] = Counter()
-    log = open_log(spool, TRACE)
-    bounds = log.bounds()
-    for _, batch in log.read(bounds.earliest, bounds.latest):
-        mine = batch.filter(pc.is_in(batch["peer"], _values(wanted)))
-        columns = (mine["event"].to_pylist(), mine["reason"].to_pylist())
-        for event, reason in zip(*columns, strict=True):
-            found[f"{event}.{reason}" if reason else event] += 1
-    return dict(found.most_common())
-
-
-def _values(names: set[str]) -> Any:
-    return pa.array(sorted(names), pa.string())
-
-
-def size_of(folder: Path) -> int:
-    """Bytes of all files in a folder."""
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

@@ -25,7 +25,8 @@ class SiegePlan:
     attackers: tuple[int, ...] = (1, 8)
     share: float = 1.0
     """Of the messages that the honest side sends."""
-    calm_seconds: float = 1.0
+    calm_seconds: float = 0.5
+    """That the honest side sends for in peace, before each attack."""
     families: tuple[str, ...] = ()
     """Only these; all without any."""
     attacks: tuple[str, ...] = ()
@@ -37,7 +38,6 @@ class SiegePlan:
 QUICK = SiegePlan(
     attackers=(1,),
     share=0.2,
-    calm_seconds=0.5,
     attacks=("iwant", "ed25519", "half-open", "nested", "silent"),
 )
 
@@ -79,9 +79,15 @@ def _cases(entries: Sequence[Entry], plan: SiegePlan) -> tuple[list[Case], list[
 
 
 def _attacks(family: Family, plan: SiegePlan) -> list[tuple[str, int]]:
-    wanted = [each.name for each in family.attacks if not plan.attacks or each.name in plan.attacks]
+    wanted = [each for each in family.attacks if not plan.attacks or each.name in plan.attacks]
     counts = plan.attackers if family.counts else (1,)
-    return [(CALM, 0)] * bool(wanted) + [(name, count) for name in wanted for count in counts]
+    return [(CALM, 0)] * bool(wanted) + [
+        (attack.name, count)
+        for attack in wanted
+        for count in counts
+        # Who asks for many of a single kind gets them.
+        if count <= attack.most_attackers or plan.attacks
+    ]
 
 
 def _case(

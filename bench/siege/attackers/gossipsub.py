@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
 import time
 from collections.abc import Coroutine
 from typing import Any
@@ -121,7 +122,7 @@ class Siege:
         if link.first:
             self._first_left += 1
             if len(self.report.peers) < NAMED:
-                self.report.peers.append(link.identity.peer)
+                self.report.peers.append(link.name)
         if not self._begun.is_set():
             self._begun.set()
             self.report.begin()
@@ -182,11 +183,17 @@ def main() -> None:
         "--message-id", choices=list(PROFILES), default="origin_bytes", help="for iwant-large"
     )
     parser.add_argument(
+        "--wait", action="store_true", help="say when all is prepared, begin with a line of stdin"
+    )
+    parser.add_argument(
         "--reconnects", type=float, default=2.0, help="a second, of each; 0: never come again"
     )
     arguments = parser.parse_args()
     choice = Choice(arguments.topic, arguments.seconds, arguments.large, arguments.message_id)
     prepared = weapon(arguments.attack, choice)
+    if arguments.wait:
+        announce(arguments.attack, "prepared")
+        sys.stdin.readline()
     # With the loop that the node has, too.
     report = rumormill.run(Siege(arguments, prepared).run())
     print(report.line(), flush=True)

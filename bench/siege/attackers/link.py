@@ -77,6 +77,11 @@ class Link(asyncio.Protocol):
         self._connection: Connection | None = None
         self._reason = ""
 
+    @property
+    def name(self) -> str:
+        """What the node should call it in its trace."""
+        return self.identity.peer
+
     # ---- the socket
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -199,7 +204,13 @@ class Link(asyncio.Protocol):
 
 
 class SilentLink(Link):
-    """A connection that never says a word."""
+    """A connection that never says a word: all that is known of it is its address."""
+
+    @property
+    def name(self) -> str:
+        assert self.transport is not None
+        host, port = self.transport.get_extra_info("sockname")[:2]
+        return f"/ip{6 if ':' in host else 4}/{host}/tcp/{port}"
 
     def _begin_handshake(self) -> None:
         self._watcher.started(self)

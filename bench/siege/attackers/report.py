@@ -43,6 +43,6 @@ class Report:
         return json.dumps(fields)
 
 
-def announce(attack: str) -> None:
+def announce(attack: str, event: str = "began") -> None:
     """Everything is prepared, and the attack begins: whoever measures has waited for this."""
-    print(json.dumps({"event": "began", "attack": attack}), flush=True)
+    print(json.dumps({"event": event, "attack": attack}), flush=True)

@@ -2,7 +2,9 @@
 
 Pure functions, shared by those who send them over sockets (``bench/siege``) and by tests that feed
 them to a machine in virtual time. Each returns whole frames as they stand on a pubsub stream,
-small enough for everybody's default limits: rust reads RPCs of 64 KiB.
+small enough for everybody's default limits: rust reads RPCs of 64 KiB, of which subscriptions and
+control may be 16 KiB together. Of whoever sends it more it reads nothing any more, so an attack
+that does would be none.
 """
 
 from __future__ import annotations
@@ -20,6 +22,9 @@ TOPIC = "siege"
 
 MOST = 5000
 """Entries of one RPC: as many as we, go and js take at once."""
+
+MOST_BYTES = 16_000
+"""Of subscriptions and control in one RPC: what rust takes at once."""
 
 _CONTROL = 3
 _IWANT, _GRAFT, _PRUNE = 2, 3, 4
@@ -39,7 +44,7 @@ class Payload(NamedTuple):
 # ---- control and subscriptions
 
 
-def iwant(count: int = MOST, first: int = 0) -> Payload:
+def iwant(count: int = MOST_BYTES // 4, first: int = 0) -> Payload:
     """One RPC: IWANT of ids of two bytes that nobody has.
 
     >>> iwant(2).data.hex(" ")
@@ -63,19 +68,22 @@ def empty_subscriptions(count: int = MOST) -> Payload:
     return Payload(length_prefixed(bytes_field(1, b"") * count), count)
 
 
-def unknown_grafts(count: int = MOST) -> Payload:
+def unknown_grafts(count: int = MOST_BYTES // 10) -> Payload:
     """One RPC: GRAFT of topics that nobody has heard of."""
     return Payload(_control(b"".join([graft(f"u{number:05}") for number in range(count)])), count)
 
 
-def backoff_grafts(topic: str = TOPIC, count: int = MOST) -> Payload:
+def backoff_grafts(topic: str = TOPIC, count: int | None = None) -> Payload:
     """One RPC: a PRUNE with a backoff, and then GRAFT upon GRAFT within it."""
-    return Payload(_control(prune(topic, 60) + graft(topic) * (count - 1)), count)
+    entry = graft(topic)
+    count = MOST_BYTES // len(entry) - 1 if count is None else count
+    return Payload(_control(prune(topic, 60) + entry * (count - 1)), count)
 
 
-def toggles(topic: str = TOPIC, count: int = MOST) -> Payload:
+def toggles(topic: str = TOPIC, count: int | None = None) -> Payload:
     """One RPC: subscribe, unsubscribe, subscribe..."""
     both = subscription(topic, True) + subscription(topic, False)
+    count = MOST_BYTES // len(both) * 2 if count is None else count
     return Payload(length_prefixed(both * (count // 2)), count // 2 * 2)
 
 
