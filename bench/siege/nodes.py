@@ -153,9 +153,9 @@ def named_in(spool: Path, peers: Iterable[str]) -> dict[str, int]:
     bounds = log.bounds()
     for _, batch in log.read(bounds.earliest, bounds.latest):
         mine = batch.filter(pc.is_in(batch["peer"], _values(wanted)))
-        columns = (mine["event"].to_pylist(), mine["reason"].to_pylist())
-        for event, reason in zip(*columns, strict=True):
-            found[f"{event}.{reason}" if reason else event] += 1
+        columns = (mine[name].to_pylist() for name in ("event", "reason", "count"))
+        for event, reason, count in zip(*columns, strict=True):
+            found[f"{event}.{reason}" if reason else event] += count or 1
     return dict(found.most_common())
 
 

@@ -54,7 +54,7 @@ def test_the_first_of_a_second_pass_and_the_rest_is_one_event_with_their_number(
     *passed, summary = shown_of(*events)
     assert passed == events[:EACH]
     assert summary == event(
-        "rejected", events[-1].time, reason="forged", topic="news",
+        "rejected", events[-1].time, reason="forged", topic="weather",
         count=500 - EACH, since=events[EACH].time,
     )  # fmt: skip
 
