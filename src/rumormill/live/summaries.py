@@ -149,8 +149,9 @@ class Others(Tally):
 class Summaries:
     """Passes events on to ``show``, those that repeat summed up.
 
-    ``each``: how many of one kind, source and reason pass in a second. ``more``: kinds of a family
-    that are like ``REPEATABLE``. ``peers``: who has joined.
+    ``each``: how many of one kind, source and reason pass in a second; ``each_followed``: of kinds
+    by which messages are followed, beside one for each message. ``more``: kinds of a family that
+    are like ``REPEATABLE``. ``peers``: who has joined.
 
     >>> shown = []
     >>> summaries = Summaries(shown.append, each=1)
@@ -166,11 +167,13 @@ class Summaries:
         show: Callable[[TraceEvent], object],
         *,
         each: int = EACH,
+        each_followed: int | None = None,
         more: Collection[str] = (),
         peers: Callable[[], Collection[str]] = tuple,
     ) -> None:
         self._show = show
         self._each = each
+        self._each_followed = FOLLOWED_FACTOR * each if each_followed is None else each_followed
         self._peers = peers
         # For each kind that may be summed up, whether messages are followed by it.
         self._kinds = dict.fromkeys((*REPEATABLE, *more), False) | dict.fromkeys(FOLLOWED, True)
@@ -211,7 +214,7 @@ class Summaries:
             self.due = self._second + 1.0
 
     def _most_followed(self) -> int:
-        return FOLLOWED_FACTOR * self._each + self._messages + self._messages_before
+        return self._each_followed + self._messages + self._messages_before
 
     def _tally(self, key: Key) -> Tally:
         """A new tally, if there is room for one more; else that of all others of the kind."""
