@@ -20,7 +20,7 @@ long as their scripts say, and are compared event by event.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final
+from typing import Final
 
 from rumormill.core.trace import (
     DELIVERED,
@@ -28,7 +28,6 @@ from rumormill.core.trace import (
     PUBLISHED,
     REPEATABLE,
     TraceEvent,
-    count_of,
     type_of_field,
 )
 
@@ -55,6 +54,9 @@ MOST_SUMS: Final = 16
 TOLD: Final = ("reason", "address", "what", "kind")
 """Texts that a sum keeps. Numbers are added up; other texts, which are different each time, are in
 the events that passed."""
+
+TOLD_OF_REST: Final = ("reason", "address")
+"""The same of the sum of the rest."""
 
 
 Key = tuple[str, type_of_field, type_of_field]
@@ -83,11 +85,15 @@ class Sum:
     def add(self, event: TraceEvent) -> None:
         """One more."""
         self._last = event
-        self.count += count_of(event)
         numbers = self._numbers
+        count = 1
         for name, value in event.fields.items():
-            if (type(value) is int or type(value) is float) and name != "count":
-                numbers[name] = numbers.get(name, 0) + value
+            if type(value) is int or type(value) is float:
+                if name == "count":
+                    count = int(value)
+                else:
+                    numbers[name] = numbers.get(name, 0) + value
+        self.count += count
 
     def event(self) -> TraceEvent:
         """One event that stands for all."""
@@ -111,20 +117,23 @@ class Tally:
 
     def add(self, event: TraceEvent, message_id: bytes | None) -> None:
         """Keep an event for the end of the second; by its message, if there is one."""
-        told = {name: event.fields[name] for name in TOLD if name in event.fields}
-        detail = (event.topic, message_id, told.get("what"), told.get("kind"))
-        if detail in self._sums or len(self._sums) < MOST_SUMS:
-            self._add(detail, event, told, event.peer, event.topic, message_id)
-            return
-        for name in ("what", "kind"):
-            told.pop(name, None)
-        self._add(None, event, told, event.peer)
+        get = event.fields.get
+        detail = (event.topic, message_id, get("what"), get("kind"))
+        (self._sums.get(detail) or self._sum(detail, event, message_id)).add(event)
 
-    def _add(self, detail: object, event: TraceEvent, *same: Any) -> None:
-        found = self._sums.get(detail)
-        if found is None:
-            found = self._sums[detail] = Sum(event, *same)
-        found.add(event)
+    def _sum(self, detail: object, event: TraceEvent, message_id: bytes | None) -> Sum:
+        """A new sum, if there is room for one more; else that of the rest."""
+        if len(self._sums) < MOST_SUMS:
+            told = {name: event.fields[name] for name in TOLD if name in event.fields}
+            found = Sum(event, told, event.peer, event.topic, message_id)
+        elif (rest := self._sums.get(None)) is not None:
+            return rest
+        else:
+            detail = None
+            told = {name: event.fields[name] for name in TOLD_OF_REST if name in event.fields}
+            found = Sum(event, told, event.peer)
+        self._sums[detail] = found
+        return found
 
     def take(self) -> list[TraceEvent]:
         """What was kept."""
@@ -140,10 +149,18 @@ class Others(Tally):
     def add(self, event: TraceEvent, message_id: bytes | None) -> None:
         """Keep an event for the end of the second."""
         reason = event.fields.get("reason")
-        if reason is not None and (reason in self._sums or len(self._sums) < MOST_SUMS):
-            self._add(reason, event, {"reason": reason, "others": True})
-        else:
-            self._add(None, event, {"others": True})
+        (self._sums.get(reason) or self._sum(reason, event, None)).add(event)
+
+    def _sum(self, detail: object, event: TraceEvent, message_id: bytes | None) -> Sum:
+        if detail is not None and len(self._sums) >= MOST_SUMS:
+            detail = None
+        found = self._sums.get(detail)
+        if found is None:
+            told: dict[str, type_of_field] = {"others": True}
+            if detail is not None:
+                told["reason"] = event.fields["reason"]
+            found = self._sums[detail] = Sum(event, told)
+        return found
 
 
 class Summaries:
