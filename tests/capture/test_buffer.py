@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumormill.capture.buffer import Buffer
+from rumormill.capture.buffer import LEAST, Buffer
 
 
 def make(**changes: Any) -> Buffer[bytes]:
@@ -84,6 +84,57 @@ def test_a_closed_buffer_counts_what_comes_too_late() -> None:
     buffer.close()
     assert fill(buffer, b"y") == [False]
     assert (buffer.take(), buffer.dropped) == ([b"x"], 1)
+
+
+# ---- who loses records when the disk does not keep up
+
+
+def claim_of(record: bytes) -> str | None:
+    """Records are named ``peer number``; what begins with a minus can be repeated at will."""
+    name = record.split()[0].decode()
+    return {"us": None, "-": LEAST}.get(name, name)
+
+
+def shared(most: int = 100) -> Buffer[bytes]:
+    return make(most=most, most_bytes=10**6, batch=10, batch_bytes=10**6, claim_of=claim_of)
+
+
+def test_one_peer_never_gets_the_last_places() -> None:
+    buffer = shared()
+    assert sum(fill(buffer, *[b"mallory %d" % number for number in range(1000)])) == 75
+    assert fill(buffer, *[b"alice %d" % number for number in range(10)]) == [True] * 10
+    assert sum(fill(buffer, *[b"us %d" % number for number in range(1000)])) == 15
+    assert len(buffer) == 100
+    assert buffer.dropped == 1000 - 75 + 1000 - 15
+
+
+def test_however_many_flood_it_there_is_room_for_who_has_little() -> None:
+    buffer = shared(most=10_000)
+    for number in range(1000):
+        fill(buffer, *[b"mallory-%d %d" % (peer, number) for peer in range(100)])
+    assert all(fill(buffer, *[b"alice %d" % number for number in range(20)]))
+
+
+def test_what_can_be_repeated_at_will_is_dropped_first() -> None:
+    buffer = shared()
+    assert sum(fill(buffer, *[b"- %d" % number for number in range(1000)])) == 50
+    assert all(fill(buffer, *[b"alice %d" % number for number in range(20)]))
+    assert buffer.dropped == 950
+
+
+def test_who_had_much_gets_places_again_when_records_were_written() -> None:
+    buffer = shared()
+    for _ in range(100):
+        fill(buffer, *[b"alice %d" % number for number in range(100)])
+        for _ in range(3):
+            buffer.take()
+        assert any(fill(buffer, b"alice 0"))
+
+
+def test_bytes_are_shared_as_places_are() -> None:
+    buffer = make(most=10**6, most_bytes=10_000, claim_of=claim_of)
+    fill(buffer, *[b"mallory".ljust(100)] * 1000)
+    assert fill(buffer, *[b"alice".ljust(100)] * 5) == [True] * 5
 
 
 @given(st.lists(st.integers(0, 120) | st.none(), max_size=60))

@@ -228,7 +228,7 @@ def test_a_full_buffer_is_told_once_it_is_over(tmp_path: Path, told: Told) -> No
     slow = SpoolParameters(buffer_records=20, linger=60)
     with SpoolWriter(tmp_path, slow, listener=told) as writer:
         for number in range(50):
-            writer.message(message(number), NODE)
+            writer.message(message(number)._replace(received_from=None), NODE)
         assert writer.lost["messages"] == 30
     assert told.events == [
         ("dropped", {"what": "captured_message", "reason": "spool_buffer_full", "count": 30})

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from rumormill.capture import retention
 from rumormill.capture.folder import list_segments, read_identity
 from rumormill.capture.local import LocalLog
 from rumormill.capture.log import Bounds, SpoolError, SpoolLockedError
@@ -180,6 +183,59 @@ def test_what_is_removed_leaves_no_files_behind(tmp_path: Path) -> None:
     assert names == expected
 
 
+def test_what_is_removed_is_counted_and_told(tmp_path: Path) -> None:
+    told: list[tuple[str, dict[str, Any]]] = []
+    parameters = SpoolParameters(segment_bytes=16384, retention_bytes=65536)
+
+    def listen(event: str, fields: Mapping[str, Any]) -> None:
+        told.append((event, dict(fields)))
+
+    with SpoolWriter(tmp_path, parameters, listener=listen) as writer:
+        for begin in range(0, 300, 10):
+            writer.batch("messages", batch(range(begin, begin + 10), 500))
+    earliest = LocalLog(tmp_path, "messages").bounds().earliest
+    assert {event for event, _ in told} == {"spool_trimmed"}
+    assert {(each["kind"], each["reason"]) for _, each in told} == {("messages", "retention_bytes")}
+    assert sum(each["count"] for _, each in told) == earliest > 0
+    assert all(each["bytes"] > 0 for _, each in told)
+    assert writer.removed == {"messages": earliest, "trace": 0}
+
+
+def test_a_nodes_spool_is_bounded_though_nobody_said_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def disk_of(free: int) -> None:
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+
+    disk_of(10**15)
+    with SpoolWriter(tmp_path) as writer:
+        assert writer.parameters.retention_bytes == retention.MOST_BYTES
+    disk_of(4_000_000_000)
+    with SpoolWriter(tmp_path) as writer:
+        kept = writer.parameters.retention_bytes
+        assert isinstance(kept, int) and 0 < kept - 1_000_000_000 < 10_000  # what it holds is room
+    with SpoolWriter(tmp_path, SpoolParameters(retention_bytes="all")) as writer:
+        assert writer.parameters.most_bytes is None
+    with SpoolWriter(tmp_path, live=False) as writer:
+        assert writer.parameters.most_bytes is None
+    disk_of(0)
+    with SpoolWriter(tmp_path / "on a full disk") as writer:
+        assert writer.parameters.retention_bytes == retention.LEAST_BYTES
+
+
+def test_under_overload_what_a_peer_repeats_costs_no_deliveries(tmp_path: Path) -> None:
+    few = SpoolParameters(buffer_records=100, linger=60, batch_records=1000)
+    flood = [event(n)._replace(event="rejected", peer="mallory") for n in range(1000)]
+    honest = [event(n)._replace(peer="alice") for n in range(20)]
+    with SpoolWriter(tmp_path, few) as writer:
+        for each in (*flood, *honest):
+            writer.trace(each, "gossipsub")
+        assert writer.lost["trace"] == 950
+    log = LocalLog(tmp_path, "trace")
+    rows = [row for _, found in log.read(*log.bounds()) for row in found.to_pylist()]
+    assert [row["event"] for row in rows].count("delivered") == 20
+
+
 # ---- the lock
 
 
@@ -337,7 +393,8 @@ def test_a_program_that_forgets_to_close_loses_nothing_at_its_end(tmp_path: Path
         ("fsync", 0, "must be never, batch, or seconds"),
         ("fsync", True, "must be never, batch, or seconds"),
         ("fsync", "nan", "must be never, batch, or seconds"),
-        ("retention_bytes", 100, "greater than or equal to 16384"),
+        ("retention_bytes", 100, "must be all, or bytes: a whole number, at least 16384"),
+        ("retention_bytes", "much", "must be all, or bytes"),
         ("retention_age", 0, "greater than 0"),
         ("records", ["everything"], "messages"),
         ("retention", 5, r"there is no such key \(did you mean retention_age\?\)"),

@@ -24,6 +24,7 @@ from rumormill.capture.folder import (
 )
 from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.recovery import recover
+from rumormill.capture.retention import records_in
 from rumormill.capture.schema import SCHEMAS
 from rumormill.capture.segment import SegmentWriter
 
@@ -52,6 +53,9 @@ class Appender:
         )
         self.recovered = recover(self._folder)
         """What was found at the start."""
+        self.removed: dict[str, list[int]] = {}
+        """What was removed of old records and nobody has told yet: by the setting that says so,
+        how many records and bytes."""
         self._latest_time = self.recovered.latest_time
         self._abandoned = False
         self._segment = self._first_segment()
@@ -142,7 +146,7 @@ class Appender:
         self._remove_old()
 
     def _remove_old(self) -> None:
-        most, oldest = self._parameters.retention_bytes, self._parameters.retention_age
+        most, oldest = self._parameters.most_bytes, self._parameters.retention_age
         if most is None and oldest is None:
             return
         segments = [each for each in list_segments(self._folder) if each.first < self.first]
@@ -153,8 +157,13 @@ class Appender:
             too_old = oldest is not None and time.time() - _written_at(segment) > oldest
             if not too_much and not too_old:
                 break
+            records = records_in(segment.index)
             # Without an index a segment is not there: readers never see half of one.
             segment.index.unlink(missing_ok=True)
+            reason = "retention_bytes" if too_much else "retention_age"
+            gone = self.removed.setdefault(reason, [0, 0])
+            gone[0] += records
+            gone[1] += sizes[segment]
             segment.data.unlink(missing_ok=True)
             total -= sizes[segment]
 

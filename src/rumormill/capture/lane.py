@@ -13,7 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from rumormill.capture.appender import Appender
-from rumormill.capture.buffer import Buffer
+from rumormill.capture.buffer import LEAST, Buffer
 from rumormill.capture.columns import (
     Converted,
     MessageRecord,
@@ -25,9 +25,11 @@ from rumormill.capture.columns import (
     messages_batch,
     trace_batch,
 )
-from rumormill.capture.losses import Failure, Losses, Report
+from rumormill.capture.losses import CAPTURED, Failure, Losses, Report
 from rumormill.capture.parameters import SpoolParameters
+from rumormill.capture.retention import SPOOL_TRIMMED
 from rumormill.capture.schema import MESSAGES
+from rumormill.core.trace import DROPPED, FOLLOWED, REPEATABLE, TraceEvent
 
 RECORD_OVERHEAD: Final = 600
 """Bytes that a record takes in memory besides the data of its message."""
@@ -48,8 +50,29 @@ def size_of_event(record: TraceRecord) -> int:
     return RECORD_OVERHEAD
 
 
+def claim_of_message(record: MessageRecord) -> str | None:
+    """Whose place a message takes in a buffer that fills: that of the peer that handed it over."""
+    return record[0].received_from
+
+
+def claim_of_event(record: TraceRecord) -> str | None:
+    """The same of a trace event; what a peer can repeat at will waits behind everything else."""
+    event = record[0]
+    if event.event in REPEATABLE or event.event in FOLLOWED:
+        return None if event.event == DROPPED and _is_of_spool(event) else LEAST
+    return event.peer
+
+
+def _is_of_spool(event: TraceEvent) -> bool:
+    """Whether it tells of records that were lost: that has to be known as long as there is room."""
+    return str(event.fields.get("what")).startswith(CAPTURED)
+
+
 class Lane:
-    """The buffer, the conversion and the files of one kind of records."""
+    """The buffer, the conversion and the files of one kind of records.
+
+    ``shared``: whether strangers decide how many records there are, and the buffer is to be fair.
+    """
 
     def __init__(
         self,
@@ -59,10 +82,14 @@ class Lane:
         some: threading.Event,
         full: threading.Event,
         report: Report,
+        shared: bool = False,
     ) -> None:
         self.kind = kind
+        self._report = report
+        claim_of = claim_of_message if kind == MESSAGES else claim_of_event
         self.buffer: Buffer[Any] = Buffer(
             size_of=size_of_message if kind == MESSAGES else size_of_event,
+            claim_of=claim_of if shared else None,
             most=parameters.buffer_records,
             most_bytes=parameters.buffer_bytes,
             batch=parameters.batch_records,
@@ -76,6 +103,8 @@ class Lane:
         self.losses = Losses(kind, report)
         self.written = 0
         """Records that were written."""
+        self.removed = 0
+        """Records that were removed as the oldest, in the time of this writer."""
         self.unfit = 0
         """Records that no column could hold."""
         self.given_up = 0
@@ -148,6 +177,7 @@ class Lane:
                 if wrote or not self.waiting:
                     self.losses.resumed(self._overflow)
         self.losses.count(self._overflow, now)
+        self._tell_removed()
         return wrote
 
     def _write_one(self) -> bool:
@@ -205,6 +235,13 @@ class Lane:
         """Remove what need not be kept."""
         with contextlib.suppress(OSError):  # tried again before long
             self.appender.tidy()
+        self._tell_removed()
+
+    def _tell_removed(self) -> None:
+        while self.appender.removed:
+            reason, (count, size) = self.appender.removed.popitem()
+            self.removed += count
+            self._report(SPOOL_TRIMMED, kind=self.kind, reason=reason, count=count, bytes=size)
 
     def close(self) -> None:
         """Write what waits, count what cannot be written as lost, and say where this ends."""

@@ -21,6 +21,9 @@ SPOOL_FAILED: Final = "spool_failed"
 SPOOL_RESUMED: Final = "spool_resumed"
 """It takes them again. Fields: kind, seconds."""
 
+CAPTURED: Final = "captured_"
+"""So begins ``what`` in ``dropped`` events about records lost on their way to the spool."""
+
 SHORTEST_RETRY: Final = 0.1
 LONGEST_RETRY: Final = 5.0
 """Seconds before a failed write is tried again: at first, and at most."""
@@ -56,7 +59,7 @@ class Losses:
     def __init__(self, kind: str, report: Report) -> None:
         self.failure: Failure | None = None
         self._kind = kind
-        self._what = "captured_message" if kind == MESSAGES else "captured_event"
+        self._what = CAPTURED + ("message" if kind == MESSAGES else "event")
         self._report = report
         self._seen = self._told = 0
         self._first = self._last = 0.0

@@ -42,8 +42,10 @@ class SpoolParameters(Parameters):
     """A new segment begins when one has so many bytes..."""
     segment_age: float = Field(default=3600.0, gt=0, allow_inf_nan=False)
     """... or is so many seconds old."""
-    retention_bytes: int | None = Field(default=None, ge=16_384)
-    """Of each kind, keep so many bytes; the oldest segments go first. None: all."""
+    retention_bytes: int | Literal["all"] | None = None
+    """Of each kind, keep so many bytes, or ``all``; the oldest segments go first. Not set: on a
+    node 5 GiB, or a quarter of what its disk has free if that is less; in programs that make their
+    own records all."""
     retention_age: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """Keep segments whose last record was written at most so many seconds ago. None: all."""
     message_compression: Compression = "none"
@@ -64,12 +66,26 @@ class SpoolParameters(Parameters):
             raise ValueError("must be never, batch, or seconds")
         return seconds
 
+    @field_validator("retention_bytes", mode="before")
+    @classmethod
+    def _bound(cls, value: Any) -> Any:
+        if value is None or value == "all":
+            return value
+        if isinstance(value, bool) or not isinstance(value, int) or value < 16_384:
+            raise ValueError("must be all, or bytes: a whole number, at least 16384")
+        return value
+
+    @property
+    def most_bytes(self) -> int | None:
+        """Bytes that are kept of each kind; None: all."""
+        return self.retention_bytes if isinstance(self.retention_bytes, int) else None
+
     @property
     def segment_limit(self) -> int:
         """Bytes of a segment: small enough that several of them fit into what is kept."""
-        if self.retention_bytes is None:
+        if self.most_bytes is None:
             return self.segment_bytes
-        return min(self.segment_bytes, max(4096, self.retention_bytes // 4))
+        return min(self.segment_bytes, max(4096, self.most_bytes // 4))
 
     def compression(self, kind: str) -> str | None:
         """The codec of one kind of records."""

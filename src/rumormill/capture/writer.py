@@ -33,6 +33,7 @@ from rumormill.capture.lock import Lock
 from rumormill.capture.log import SpoolError
 from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.recovery import Recovered
+from rumormill.capture.retention import bounded
 from rumormill.capture.schema import KINDS, MESSAGES, SCHEMAS, TRACE
 from rumormill.core.errors import ClosedError
 from rumormill.core.message import Message
@@ -76,6 +77,10 @@ class SpoolWriter:
             self._lock = Lock(self.folder)
             undo.callback(self._lock.release)
             self.spool_id = self._identify()
+            if live:
+                self.parameters = bounded(self.parameters, self.folder)
+                most = self.parameters.retention_bytes
+                log.info("the spool %s keeps %s bytes of each kind at most", self.folder, most)
             self._lanes = {kind: self._lane(kind) for kind in KINDS}
             undo.pop_all()
         self._messages = self._lanes[MESSAGES].buffer
@@ -90,7 +95,8 @@ class SpoolWriter:
         return read_identity(self.folder).id
 
     def _lane(self, kind: str) -> Lane:
-        return Lane(self.folder, kind, self.parameters, self._some, self._full, self._report)
+        signals = self._some, self._full
+        return Lane(self.folder, kind, self.parameters, *signals, self._report, shared=self._live)
 
     def __repr__(self) -> str:
         return f"<SpoolWriter {self.folder}>"
@@ -156,6 +162,11 @@ class SpoolWriter:
     def lost(self) -> Mapping[str, int]:
         """Records that did not get into the spool, by kind."""
         return {kind: lane.lost for kind, lane in self._lanes.items()}
+
+    @property
+    def removed(self) -> Mapping[str, int]:
+        """Records that were removed as the oldest since this writer began, by kind."""
+        return {kind: lane.removed for kind, lane in self._lanes.items()}
 
     def _report(self, event: str, **fields: type_of_field) -> None:
         if self.listener is not None:

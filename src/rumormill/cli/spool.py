@@ -69,7 +69,34 @@ async def spooling(plan: SpoolPlan | None) -> AsyncIterator[SpoolWriter | None]:
     async with open_spool(plan.folder, plan.parameters) as writer:
         for fields in recovery_events(writer):
             warn(f"the spool {plan.folder}: {_recovery_words(fields)}.")
+        warn(_retention_words(plan.folder, writer.parameters))
         yield writer
+
+
+def _retention_words(folder: Path, parameters: SpoolParameters) -> str:
+    """How much the spool keeps, said at the start.
+
+    >>> _retention_words(Path("spool"), SpoolParameters(retention_bytes=5 * 1024**3))
+    'keeping at most 5 GiB of messages and 5 GiB of trace events in spool (retention_bytes).'
+    """
+    kinds = [{"trace": "trace events"}.get(kind, kind) for kind in parameters.records]
+    if parameters.most_bytes is None:
+        return f"keeping all {' and '.join(kinds)} in {folder} (retention_bytes)."
+    size = _size(parameters.most_bytes)
+    parts = " and ".join(f"{size} of {kind}" for kind in kinds)
+    return f"keeping at most {parts} in {folder} (retention_bytes)."
+
+
+def _size(count: int) -> str:
+    """A number of bytes.
+
+    >>> _size(5 * 1024**3), _size(20_000_000), _size(16_384)
+    ('5 GiB', '19.1 MiB', '16 KiB')
+    """
+    for unit, name in ((1024**3, "GiB"), (1024**2, "MiB")):
+        if count >= unit:
+            return f"{count / unit:.3g} {name}"
+    return f"{count / 1024:.3g} KiB"
 
 
 def _recovery_words(fields: Mapping[str, Any]) -> str:

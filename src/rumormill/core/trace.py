@@ -75,3 +75,27 @@ GRAFTED = "grafted"  # peer is in our mesh now; fields: by ("us" or "peer")
 PRUNED = "pruned"  # peer left our mesh; fields: by, reason
 SOURCE_PAUSED = "source_paused"  # a subscription is full, peers are being held back
 SOURCE_RESUMED = "source_resumed"
+
+# What a peer can bring about as often as it likes is summed up where traces are kept: an event with
+# a ``count`` stands for so many (``since``: when the first happened; ``time``: the last).
+REPEATABLE = frozenset(
+    (
+        REJECTED, IGNORED, DROPPED, HELD_BACK, PROTOCOL_ERROR, CONNECTION_REFUSED,
+        CONNECTION_FAILED, PACKET_SENT, PACKET_RECEIVED,
+    )
+)  # fmt: skip
+"""Kinds of which only the number matters: who, why, how many, how large."""
+FOLLOWED = frozenset((DUPLICATE, ASKED))
+"""Kinds of which it matters, too, which message they are about: readers follow messages by them."""
+
+
+def count_of(event: TraceEvent) -> int:
+    """How many happenings an event stands for.
+
+    >>> count_of(TraceEvent(12.5, "node-a", "rejected", fields={"count": 20}))
+    20
+    >>> count_of(TraceEvent(12.5, "node-a", "rejected"))
+    1
+    """
+    count = event.fields.get("count", 1) if event.fields else 1
+    return count if isinstance(count, int) else 1

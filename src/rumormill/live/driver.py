@@ -249,11 +249,6 @@ class Driver(Generic[InputT]):
                 exc_info=True,
             )
 
-    @property
-    def listeners(self) -> int:
-        """How many listeners see each trace event."""
-        return len(self._listeners)
-
     def on_trace(self, listener: TraceListener) -> Callable[[], None]:
         """Call ``listener`` with every trace event from now on; returns how to stop that."""
         self._listeners = (*self._listeners, listener)

@@ -35,7 +35,9 @@ from rumormill.live.checker import Checker, Subject
 from rumormill.live.deliveries import Deliveries, DeliverListener
 from rumormill.live.driver import Driver, TraceListener
 from rumormill.live.subscription import Subscription, WhenFull
+from rumormill.live.summaries import EACH
 from rumormill.live.topic import Topic
+from rumormill.live.trace_listeners import TraceListeners
 from rumormill.live.validation import ValidatorFunction, Validators
 
 VALIDATORS_SHARE = 0.25
@@ -65,6 +67,9 @@ class Network(ABC):
     shifts: ClassVar[frozenset[str]] = SHIFTS
     """Events that whoever waits for peers wants to look at."""
 
+    repeatable: ClassVar[frozenset[str]] = frozenset()
+    """Kinds of the family's own that a peer can bring about at will, to be summed up in traces."""
+
     def __init__(
         self,
         *,
@@ -75,6 +80,7 @@ class Network(ABC):
         subject: Subject,
         validator_concurrency: int,
         close_timeout: float = 5.0,
+        trace_each: int = EACH,
     ) -> None:
         self.name = name
         """Which network it is."""
@@ -91,6 +97,9 @@ class Network(ABC):
             hold=self._hold,
             left=self._unsubscribe,
             dropped=self._overflowed,
+        )
+        self._trace_listeners = TraceListeners(
+            driver, each=trace_each, more=self.repeatable, peers=lambda: self.peers
         )
         self._changes = Changes()
         self._stop_watching: Callable[[], None] | None = None
@@ -311,15 +320,16 @@ class Network(ABC):
             "checks": self._checker.pending,
             "validators": self._validators.running,
             "waiting": self._changes.waiting,
-            "trace_listeners": self._driver.listeners,
+            "trace_listeners": len(self._trace_listeners) + (self._stop_watching is not None),
         }
 
     def on_trace(self, listener: TraceListener) -> Callable[[], None]:
         """Call ``listener`` with every trace event; returns a function that ends it.
 
-        It runs on the event loop, in the midst of the work: it must be quick.
+        It runs on the event loop, in the midst of the work: it must be quick. What a peer repeats
+        comes summed up, up to a second later: an event with a ``count`` stands for so many.
         """
-        return self._driver.on_trace(listener)
+        return self._trace_listeners.add(listener)
 
     def on_deliver(self, listener: DeliverListener) -> Callable[[], None]:
         """Call ``listener`` with every message that is delivered, whether or not a subscription has
@@ -395,6 +405,7 @@ class Network(ABC):
         finally:
             self._driver.stop()
             self._checker.close()
+            self._trace_listeners.close()
             await self._last_actions()
 
     async def _last_actions(self) -> None:

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 
 from rumormill.core.errors import LocalProtocolError
 from rumormill.core.parameters import Parameters
+from rumormill.live.summaries import EACH
 
 
 class LiveParameters(Parameters):
@@ -22,6 +23,9 @@ class LiveParameters(Parameters):
     """Where our key is kept; without it, a new key for every run."""
     spool: Path | None = None
     """A folder in which delivered messages and trace events are kept; see docs/spool.md."""
+    trace_each: int = Field(default=EACH, ge=0)
+    """Trace events of one kind, peer and reason that are kept one by one in a second, where a peer
+    can bring them about at will; further ones are summed up into one with their ``count``."""
     close_timeout: float = Field(default=5.0, gt=0, allow_inf_nan=False)
     """Seconds that closing may take before connections are cut."""
     validator_concurrency: int = Field(default=8192, ge=1)

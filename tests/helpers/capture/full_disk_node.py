@@ -32,7 +32,10 @@ async def main(folder: Path) -> dict[str, Any]:
     """Fill the disk, make room, and say what happened."""
     ballast = folder / "ballast"
     ballast.write_bytes(bytes(700 * 1024))
-    few = SpoolParameters(buffer_records=30, batch_records=10, linger=0.001, records=("messages",))
+    few = SpoolParameters(
+        buffer_records=30, batch_records=10, linger=0.001, records=("messages",),
+        retention_bytes="all",
+    )  # fmt: skip
     events: list[TraceEvent] = []
     resumed = asyncio.Event()
 

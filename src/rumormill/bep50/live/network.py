@@ -114,6 +114,7 @@ class Bep50Network(ValueNetwork):
             subject=Subject(genuine, self._messages),
             validator_concurrency=live.validator_concurrency,
             close_timeout=live.close_timeout,
+            trace_each=live.trace_each,
         )
         self._addresses: tuple[str, ...] = ()
         self._own: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ import asyncio
 import os
 import random
 from collections.abc import Iterator
+from typing import ClassVar
 
 from rumormill.core.ed25519 import use_native
 from rumormill.core.errors import ConnectError
@@ -27,6 +28,8 @@ from rumormill.core.topic import Capabilities
 from rumormill.core.transport import Dial, DialEnded, Listening, TransportInput
 from rumormill.libp2p.gossipsub.router import GossipsubRouter
 from rumormill.libp2p.host.host import Host
+from rumormill.libp2p.host.keeper import STREAM_REFUSED
+from rumormill.libp2p.host.pubsub_streams import STREAM_LOST
 from rumormill.libp2p.live.addresses import Multiaddrs
 from rumormill.libp2p.live.key_file import load_or_create_key, new_key
 from rumormill.libp2p.live.settings import Libp2pSettings
@@ -57,6 +60,8 @@ if os.environ.get("RUMORMILL_NATIVE") == "0":
 class Libp2pNetwork(MessageNetwork):
     """A gossipsub or floodsub network."""
 
+    repeatable: ClassVar[frozenset[str]] = frozenset((STREAM_REFUSED, STREAM_LOST))
+
     def __init__(self, name: str, settings: Libp2pSettings) -> None:
         key_file = settings.live.key_file
         identity = new_key() if key_file is None else load_or_create_key(key_file)
@@ -76,6 +81,7 @@ class Libp2pNetwork(MessageNetwork):
             subject=Subject(genuine, self._messages),
             validator_concurrency=settings.live.validator_concurrency,
             close_timeout=settings.live.close_timeout,
+            trace_each=settings.live.trace_each,
         )
         close_timeout = settings.live.close_timeout
         self._tcp = Tcp(self._driver.feed, Multiaddrs(), close_timeout=close_timeout)

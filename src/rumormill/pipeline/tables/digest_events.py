@@ -29,7 +29,7 @@ from rumormill.pipeline.tables.columns import CONTROL, MINUTE_US
 from rumormill.pipeline.tables.gathered import batch_of
 from rumormill.pipeline.tables.keys import Keyed, keyed, topic_keys
 from rumormill.pipeline.tables.packed import KIND_OF, pack
-from rumormill.pipeline.tables.propagation import KINDS
+from rumormill.pipeline.tables.propagation import DUPLICATE, KINDS
 
 COUNT: Final = 0
 RARE: Final = 1
@@ -79,6 +79,9 @@ _RARE: Final = OUTPUT.names[1:11]
 
 CAPTURED: Final = "captured_"
 """So begins what was dropped, if it was a record on its way to a spool (``capture.losses``)."""
+
+MOST_COPIES: Final = 100_000
+"""That one event may stand for: more than a node gets of one message from one peer in a second."""
 
 Range = tuple[int, int]
 """Of times in microseconds, the second not included."""
@@ -132,6 +135,12 @@ class _Events:
         return coded(self.table["network"])
 
     @cached_property
+    def stands_for(self) -> Integers:
+        """How many happenings each event stands for."""
+        count: Integers = self.table["count"].fill_null(1).to_numpy()
+        return count
+
+    @cached_property
     def peers(self) -> Keyed:
         return self._keys("peer")
 
@@ -174,6 +183,9 @@ class _Events:
         rows = np.flatnonzero((kind >= 0) & (ids.codes >= 0))
         if not len(rows):
             return
+        # Copies that were summed up become as many again as they were.
+        copies = np.where(kind[rows] == DUPLICATE, self.stands_for[rows], 1)
+        rows = np.repeat(rows, np.clip(copies, 1, MOST_COPIES))
         buckets = _Buckets(ids.keys, self._look.buckets)
         bucket = buckets.of_key[ids.codes[rows]]
         rows = rows[np.argsort(bucket, kind="stable")]
@@ -267,16 +279,16 @@ class _Counting:
         first, last = np.full(groups.size, _LAST), np.full(groups.size, _FIRST)
         np.minimum.at(first, groups.codes, self.time)
         np.maximum.at(last, groups.codes, self.time)
-        lost = table["count"].fill_null(1).to_numpy()[self._rows]
+        count = self._events.stands_for[self._rows]
         dropped = self._events.are("dropped")[self._rows]
         found = {
-            "count": pa.array(groups.count()),
+            "count": pa.array(groups.sums(count)),
             "bytes": groups.known_sums(
                 table["size"].fill_null(0).to_numpy()[self._rows],
                 table["size"].is_valid().to_numpy()[self._rows],
             ),
-            "lost": groups.known_sums(lost, dropped),
-            "uncaptured": groups.known_sums(lost, self._uncaptured(dropped)),
+            "lost": groups.known_sums(count, dropped),
+            "uncaptured": groups.known_sums(count, self._uncaptured(dropped)),
             **self._contents(),
             "first_at": pa.array(first),
             "last_at": pa.array(last),

@@ -21,7 +21,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Of all tables together; raised when a column changes its name, type or meaning."""
 
 _TYPES: Final[dict[str, DataType]] = {
