@@ -26,6 +26,7 @@ from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.recovery import recover
 from rumormill.capture.schema import SCHEMAS
 from rumormill.capture.segment import SegmentWriter
+from rumormill.system.private_files import make_own_folder
 
 RESERVED_AHEAD: Final = 65_536
 """Offsets that are reserved at once: one small write that must reach the disk for so many."""
@@ -44,7 +45,7 @@ class Appender:
         self.kind = kind
         self._parameters = parameters
         self._folder = folder / kind
-        self._folder.mkdir(exist_ok=True)
+        make_own_folder(self._folder)
         self._schema: pa.Schema = SCHEMAS[kind]
         self._schema_bytes = bytes(self._schema.serialize())
         self._options = pa.ipc.IpcWriteOptions(

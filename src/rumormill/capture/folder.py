@@ -20,12 +20,15 @@ from typing import Final, NamedTuple
 from rumormill.capture.log import SpoolError
 from rumormill.capture.schema import FORMAT_VERSION
 from rumormill.system.files import replace_file
+from rumormill.system.private_files import UnsafeFileError, read_regular
 
 IDENTITY: Final = "spool.json"
 LOCK: Final = "lock"
 MARKS: Final = "marks"
 DATA_SUFFIX: Final = ".arrow"
 INDEX_SUFFIX: Final = ".index"
+LARGEST_NOTE: Final = 64 * 1024
+"""Bytes of the small files: more is none of ours."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +75,13 @@ def read_identity(folder: Path) -> Identity:
     """Which spool this is; :class:`SpoolError` if it is none, or of a newer format."""
     file = folder / IDENTITY
     try:
-        found = json.loads(file.read_bytes())
+        found = json.loads(read_regular(file, LARGEST_NOTE))
         identity = Identity(str(found["id"]), float(found["created"]))
         version = int(found["format"])
     except FileNotFoundError:
         raise SpoolError(f"{folder}: there is no spool in this folder") from None
+    except UnsafeFileError as error:
+        raise SpoolError(str(error)) from None
     except OSError as error:
         raise SpoolError(f"{file}: cannot be read: {error.strerror}") from None
     except (ValueError, TypeError, KeyError):
@@ -107,7 +112,7 @@ class Marks(NamedTuple):
 def read_marks(folder: Path) -> Marks | None:
     """The marks of a kind; None if there are none, or not as they were written."""
     try:
-        found = json.loads((folder / MARKS).read_bytes())
+        found = json.loads(read_regular(folder / MARKS, LARGEST_NOTE))
         marks = Marks(found["reserved"], found["closed"])
         crc = found["crc"]
     except (OSError, ValueError, TypeError, KeyError):

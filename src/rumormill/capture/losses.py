@@ -40,7 +40,7 @@ class Failure:
     def __init__(self, error: OSError) -> None:
         self.since = time.monotonic()
         self.reason = "disk_full" if error.errno in FULL else "disk_error"
-        self.detail = os.strerror(error.errno or errno.EIO)
+        self.detail = error.strerror or os.strerror(errno.EIO)
         self._delay = SHORTEST_RETRY
         self.next_try = self.since + self._delay
 

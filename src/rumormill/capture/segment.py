@@ -11,6 +11,7 @@ import os
 import time
 import zlib
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rumormill.capture.folder import Segment, force_to_disk, write_all
 from rumormill.capture.index import (
@@ -21,7 +22,8 @@ from rumormill.capture.index import (
     encode_header,
     encode_record,
 )
-from rumormill.system.files import sync_folder
+from rumormill.system.files import EVERYBODY_READS, sync_folder
+from rumormill.system.private_files import open_private
 
 
 @dataclass
@@ -58,12 +60,11 @@ class SegmentWriter:
             schema_crc=zlib.crc32(schema),
         )
         new_index = segment.index.with_suffix(".new")
-        flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
         with contextlib.ExitStack() as undo:
-            data = os.open(segment.data, flags, 0o644)
+            data = _new_file(segment.data)
             undo.callback(_remove, data, segment.data)
             write_all(data, schema, 0)
-            index = os.open(new_index, flags, 0o644)
+            index = _new_file(new_index)
             undo.callback(_remove, index, new_index)
             write_all(index, encode_header(header), 0)
             os.rename(new_index, segment.index)
@@ -76,9 +77,9 @@ class SegmentWriter:
     ) -> SegmentWriter:
         """Go on with a segment that is whole: ``count`` batches in ``data_end`` bytes."""
         with contextlib.ExitStack() as undo:
-            data = os.open(segment.data, os.O_RDWR | os.O_CLOEXEC)
+            data = open_private(segment.data, os.O_RDWR)
             undo.callback(os.close, data)
-            index = os.open(segment.index, os.O_RDWR | os.O_CLOEXEC)
+            index = open_private(segment.index, os.O_RDWR)
             undo.pop_all()
         return cls(segment, end, data_end, HEADER_SIZE + count * RECORD_SIZE, data, index, created)
 
@@ -142,6 +143,12 @@ class SegmentWriter:
         """Close the files."""
         os.close(self.data)
         os.close(self.index)
+
+
+def _new_file(file: Path) -> int:
+    """Begin a file anew: what was there under its name, a link perhaps, is not written to."""
+    file.unlink(missing_ok=True)
+    return open_private(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode=EVERYBODY_READS)
 
 
 def _remove(descriptor: int, file: os.PathLike[str]) -> None:

@@ -29,7 +29,7 @@ import pyarrow as pa
 
 from rumormill.capture.folder import IDENTITY, Identity, read_identity, write_identity
 from rumormill.capture.lane import READY_BATCHES, RECORD_OVERHEAD, Lane, checked_batch
-from rumormill.capture.lock import Lock
+from rumormill.capture.lock import lock_spool
 from rumormill.capture.log import SpoolError
 from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.recovery import Recovered
@@ -37,6 +37,7 @@ from rumormill.capture.schema import KINDS, MESSAGES, SCHEMAS, TRACE
 from rumormill.core.errors import ClosedError
 from rumormill.core.message import Message
 from rumormill.core.trace import TraceEvent, type_of_field
+from rumormill.system.private_files import UnsafeFileError, make_own_folder
 
 TIDY_INTERVAL: Final = 10.0
 """Seconds between two looks at what is too old to be kept."""
@@ -72,8 +73,8 @@ class SpoolWriter:
         self._flushes = 0
         self._stopping = False
         with _sentences(self.folder), contextlib.ExitStack() as undo:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock = Lock(self.folder)
+            make_own_folder(self.folder)
+            self._lock = lock_spool(self.folder)
             undo.callback(self._lock.release)
             self.spool_id = self._identify()
             self._lanes = {kind: self._lane(kind) for kind in KINDS}
@@ -265,5 +266,7 @@ def _sentences(folder: Path) -> Iterator[None]:
     """Errors of the system as one sentence that names the folder."""
     try:
         yield
+    except UnsafeFileError as error:
+        raise SpoolError(str(error)) from None
     except OSError as error:
         raise SpoolError(f"{error.filename or folder}: {error.strerror}") from error
