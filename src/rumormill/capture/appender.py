@@ -20,6 +20,7 @@ from rumormill.capture.folder import (
     Segment,
     list_segments,
     read_marks,
+    remove_segment,
     write_marks,
 )
 from rumormill.capture.parameters import SpoolParameters
@@ -154,9 +155,7 @@ class Appender:
             too_old = oldest is not None and time.time() - _written_at(segment) > oldest
             if not too_much and not too_old:
                 break
-            # Without an index a segment is not there: readers never see half of one.
-            segment.index.unlink(missing_ok=True)
-            segment.data.unlink(missing_ok=True)
+            remove_segment(segment)
             total -= sizes[segment]
 
     @property

@@ -10,6 +10,7 @@ SPOOL/trace/...               the same for trace events
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import zlib
@@ -27,6 +28,8 @@ LOCK: Final = "lock"
 MARKS: Final = "marks"
 DATA_SUFFIX: Final = ".arrow"
 INDEX_SUFFIX: Final = ".index"
+REMOVED_SUFFIX: Final = ".removed"
+"""Of an index whose segment is just being removed on purpose."""
 LARGEST_NOTE: Final = 64 * 1024
 """Bytes of the small files: more is none of ours."""
 
@@ -58,6 +61,23 @@ def list_segments(folder: Path, suffix: str = INDEX_SUFFIX) -> list[Segment]:
         return []
     stems = [name.removesuffix(suffix) for name in names if name.endswith(suffix)]
     return [Segment(folder, int(stem)) for stem in sorted(stems) if _is_offset(stem)]
+
+
+def remove_segment(segment: Segment) -> int:
+    """Remove a segment; returns how many bytes that frees.
+
+    Its index gets another name first: without one a segment is not there, so readers never see half
+    of it; and if we are killed in between, that it was meant is known from the name.
+    """
+    size = 0
+    doomed = segment.index.with_suffix(REMOVED_SUFFIX)
+    with contextlib.suppress(FileNotFoundError):
+        os.replace(segment.index, doomed)
+    for file in (segment.data, doomed):
+        with contextlib.suppress(FileNotFoundError):
+            size += file.lstat().st_size
+            file.unlink()
+    return size
 
 
 def _is_offset(stem: str) -> bool:

@@ -75,6 +75,9 @@ async def spooling(plan: SpoolPlan | None) -> AsyncIterator[SpoolWriter | None]:
 def _recovery_words(fields: Mapping[str, Any]) -> str:
     if "gap" in fields:
         return f"{fields['reason']}, so {fields['gap']} offsets of {fields['kind']} are left out"
+    if not fields["bytes"]:
+        lost = f"{fields['rows']} records are lost" if fields["rows"] else "nothing is lost"
+        return f"{fields['file']}: {fields['reason']}; {lost}"
     return (
         f"{fields['file']}: {fields['reason']}, "
         f"{fields['bytes']} bytes with {fields['rows']} records are cut off"
