@@ -87,6 +87,20 @@ def mend(folder: Path, closed: int | None) -> list[Segment]:
     return mended
 
 
+def mend_one(segment: Segment, header: Header, end: int) -> bool:
+    """Make the index anew of a segment whose writer knows its header and end.
+
+    False if that cannot be done, as the segment is damaged, too.
+    """
+    view = IndexView(encode_header(header) + read_index(segment)[HEADER_SIZE:])
+    expected = Expected(header.previous_end, end, exact=True)
+    content = index_of(segment, view, expected)
+    if content is None or _end_if_whole(segment, IndexView(content), expected) is None:
+        return False
+    replace_file(segment.index, content, alone=True)
+    return True
+
+
 def _without_index(folder: Path, indexed: set[Segment], closed: int | None) -> set[Segment]:
     """Segments whose index is gone, though nobody meant to remove them.
 

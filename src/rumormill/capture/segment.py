@@ -11,6 +11,7 @@ import os
 import time
 import zlib
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 
 from rumormill.capture.folder import Segment, force_to_disk, write_all
@@ -26,6 +27,17 @@ from rumormill.system.files import EVERYBODY_READS, sync_folder
 from rumormill.system.private_files import open_private
 
 
+class Whereabouts(Enum):
+    """What has become of the files of a segment, at their names, while it was being written."""
+
+    WELL = "well"
+    INDEX_DAMAGED = "index damaged"
+    """The index was removed, replaced or cut; the segment is all there."""
+    DATA_CUT = "data cut"
+    MOVED = "moved"
+    REMOVED = "removed"
+
+
 @dataclass
 class SegmentWriter:
     """An open segment, and how far it is whole."""
@@ -38,8 +50,7 @@ class SegmentWriter:
     data: int
     """Descriptors of the two files."""
     index: int
-    created: float
-    """Seconds since the epoch."""
+    header: Header
     dirty: bool = field(default=True, init=False)
     """Whether something was written that was not forced to the disk."""
     named: bool = field(default=False, init=False)
@@ -50,12 +61,11 @@ class SegmentWriter:
         cls, segment: Segment, schema: bytes, previous_end: int, latest_before: int
     ) -> SegmentWriter:
         """Begin a new segment; it is there for readers when this returns, and not before."""
-        now = time.time()
         header = Header(
             first=segment.first,
             previous_end=previous_end,
             latest_before=latest_before,
-            created=int(now * 1e6),
+            created=int(time.time() * 1e6),
             schema_size=len(schema),
             schema_crc=zlib.crc32(schema),
         )
@@ -69,11 +79,11 @@ class SegmentWriter:
             write_all(index, encode_header(header), 0)
             os.rename(new_index, segment.index)
             undo.pop_all()
-        return cls(segment, segment.first, len(schema), HEADER_SIZE, data, index, now)
+        return cls(segment, segment.first, len(schema), HEADER_SIZE, data, index, header)
 
     @classmethod
     def resume(
-        cls, segment: Segment, end: int, data_end: int, count: int, created: float
+        cls, segment: Segment, end: int, data_end: int, count: int, header: Header
     ) -> SegmentWriter:
         """Go on with a segment that is whole: ``count`` batches in ``data_end`` bytes."""
         with contextlib.ExitStack() as undo:
@@ -81,7 +91,12 @@ class SegmentWriter:
             undo.callback(os.close, data)
             index = open_private(segment.index, os.O_RDWR)
             undo.pop_all()
-        return cls(segment, end, data_end, HEADER_SIZE + count * RECORD_SIZE, data, index, created)
+        return cls(segment, end, data_end, HEADER_SIZE + count * RECORD_SIZE, data, index, header)
+
+    @property
+    def created(self) -> float:
+        """Seconds since the epoch."""
+        return self.header.created / 1e6
 
     @property
     def rows(self) -> int:
@@ -97,6 +112,18 @@ class SegmentWriter:
     def size(self) -> int:
         """Bytes of both files."""
         return self.data_end + self.index_end
+
+    def whereabouts(self) -> Whereabouts:
+        """What is at the names of its files. Four calls of the system: little beside a batch."""
+        written = os.fstat(self.data)
+        if not _is_at(self.segment.data, written):
+            return Whereabouts.MOVED if written.st_nlink else Whereabouts.REMOVED
+        if written.st_size < self.data_end:
+            return Whereabouts.DATA_CUT
+        index = os.fstat(self.index)
+        if not _is_at(self.segment.index, index) or index.st_size < self.index_end:
+            return Whereabouts.INDEX_DAMAGED
+        return Whereabouts.WELL
 
     def append(self, content: memoryview, rows: int, times: tuple[int, int], durable: bool) -> None:
         """Write a batch: whole, or not at all (:class:`OSError`).
@@ -143,6 +170,13 @@ class SegmentWriter:
         """Close the files."""
         os.close(self.data)
         os.close(self.index)
+
+
+def _is_at(file: Path, written: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(os.lstat(file), written)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def _new_file(file: Path) -> int:

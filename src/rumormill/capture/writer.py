@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import logging
 import secrets
 import threading
@@ -27,7 +28,7 @@ from typing import Final, Self
 
 import pyarrow as pa
 
-from rumormill.capture.folder import IDENTITY, Identity, read_identity, write_identity
+from rumormill.capture.folder import IDENTITY, LOCK, Identity, read_identity, write_identity
 from rumormill.capture.lane import READY_BATCHES, RECORD_OVERHEAD, Lane, checked_batch
 from rumormill.capture.lock import lock_spool
 from rumormill.capture.log import SpoolError
@@ -76,7 +77,7 @@ class SpoolWriter:
             make_own_folder(self.folder)
             self._lock = lock_spool(self.folder)
             undo.callback(self._lock.release)
-            self.spool_id = self._identify()
+            self._identity = self._identify()
             self._lanes = {kind: self._lane(kind) for kind in KINDS}
             undo.pop_all()
         self._messages = self._lanes[MESSAGES].buffer
@@ -85,13 +86,38 @@ class SpoolWriter:
         self._thread.start()
         atexit.register(self.close)
 
-    def _identify(self) -> str:
+    def _identify(self) -> Identity:
         if not (self.folder / IDENTITY).exists():
             write_identity(self.folder, Identity(secrets.token_hex(16), time.time()))
-        return read_identity(self.folder).id
+        return read_identity(self.folder)
+
+    @property
+    def spool_id(self) -> str:
+        """The spool's own name, 32 hexadecimal digits."""
+        return self._identity.id
 
     def _lane(self, kind: str) -> Lane:
-        return Lane(self.folder, kind, self.parameters, self._some, self._full, self._report)
+        return Lane(
+            self.folder, kind, self.parameters, self._some, self._full, self._report, self._restore
+        )
+
+    def _restore(self) -> None:
+        """Make the folder anew after it was removed: the same spool, whose offsets go on.
+
+        On the writer's thread. Raises :class:`OSError` if another spool has come in its place.
+        """
+        make_own_folder(self.folder)
+        try:
+            if not self._lock.is_at(self.folder / LOCK):
+                lock = lock_spool(self.folder)
+                self._lock.release()
+                self._lock = lock
+            if not (self.folder / IDENTITY).exists():
+                write_identity(self.folder, self._identity)
+            if read_identity(self.folder).id != self.spool_id:
+                raise SpoolError(f"{self.folder}: another spool has come in the place of ours")
+        except SpoolError as error:
+            raise OSError(errno.EBUSY, str(error)) from None
 
     def __repr__(self) -> str:
         return f"<SpoolWriter {self.folder}>"

@@ -91,5 +91,7 @@ def warn_of_spool(event: TraceEvent) -> None:
             f"{event.fields['kind']} cannot be kept: {event.fields['detail']}; "
             "the node goes on and tries again."
         )
+    elif event.event == "spool_mended":
+        warn(f"the index of {event.fields['kind']} was damaged and is made anew; nothing is lost.")
     elif event.event == "spool_resumed":
         warn(f"{event.fields['kind']} are kept again.")
