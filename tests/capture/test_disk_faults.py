@@ -20,6 +20,7 @@ from rumormill.capture.log import SpoolError
 from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.writer import SpoolWriter
 from tests.helpers.capture.spool_records import NODE, append, message, numbered
+from tests.helpers.capture.told import Told
 
 FEW = SpoolParameters(buffer_records=20, batch_records=10, linger=0.001, fsync="never")
 
@@ -44,28 +45,6 @@ class Disk:
             raise OSError(self.error, os.strerror(self.error))
 
         return call
-
-
-class Told:
-    """What the writer tells, and when it has told it."""
-
-    def __init__(self) -> None:
-        self.events: list[tuple[str, dict[str, Any]]] = []
-        self._happened = threading.Condition()
-
-    def __call__(self, event: str, fields: Mapping[str, Any]) -> None:
-        with self._happened:
-            self.events.append((event, dict(fields)))
-            self._happened.notify_all()
-
-    def wait_for(self, event: str) -> dict[str, Any]:
-        with self._happened:
-            assert self._happened.wait_for(lambda: event in dict(self.events), 60), self.events
-        return dict(self.events)[event]
-
-    @property
-    def names(self) -> list[str]:
-        return [event for event, _ in self.events]
 
 
 @pytest.fixture
@@ -113,6 +92,7 @@ def test_a_full_or_failing_disk_is_told_counted_and_got_over(
     assert told.wait_for("dropped") == {
         "what": "captured_message", "reason": reason, "count": lost,
     }  # fmt: skip
+    assert writer.flush()  # only then is there room for one more, surely
     writer.message(message(1000), NODE)
     assert writer.flush()
     assert told.names == ["spool_failed", "dropped", "spool_resumed"]

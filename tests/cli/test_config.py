@@ -77,6 +77,7 @@ def test_http_is_a_table_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "node.toml"
     path.write_text(NETWORK)
     assert load_config(path).http is None
+    (tmp_path / "token").touch(mode=0o600)
     (tmp_path / "token").write_text("a-long-random-token\n")
     path.write_text(NETWORK + "[http]\nlisten = '0.0.0.0:7700'\ntoken_file = 'token'\n")
     http = load_config(path).http

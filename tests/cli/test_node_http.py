@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import signal
+import stat
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -66,6 +67,7 @@ def test_people_are_told_where_it_answers(start: Start) -> None:
 
 
 def test_a_configured_node_answers_with_its_token(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "token").touch(mode=0o600)
     (tmp_path / "token").write_text(TOKEN)
     config = tmp_path / "node.toml"
     config.write_text(
@@ -96,6 +98,22 @@ def test_a_token_without_http_is_a_mistake(start: Start, tmp_path: Path) -> None
     node = start("node", "--http-token-file", str(tmp_path / "token"))
     assert node.end() == 2
     assert "--http HOST:PORT" in node.sentence
-    node = start("node", "--http", "127.0.0.1:0", "--http-token-file", str(tmp_path / "token"))
-    assert node.end() == 1
-    assert "no such file" in node.sentence
+    absent = tmp_path / "absent" / "token"
+    node = start("node", "--http", "127.0.0.1:0", "--http-token-file", str(absent))
+    assert node.end() == 2
+    assert f"cannot write {absent}: No such file or directory" in node.sentence
+
+
+def test_a_token_is_made_where_there_is_none_and_stays(start: Start, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    for expected in (["with a new token in it"], []):
+        arguments = ("--http", "127.0.0.1:0", "--http-token-file", str(file), "--json", *NEVER)
+        node = start("node", "--topic", "weather", *arguments)
+        address = node.event("ready")["http"]
+        token = file.read_text().strip()
+        assert len(token) >= 32 and stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert publish(address, "weather", "rain", token)["topic"] == "weather"
+        node.signal(signal.SIGTERM)
+        assert node.end() == 0
+        assert len(node.errors) == len(expected)
+        assert all(word in line for word, line in zip(expected, node.errors, strict=True))

@@ -37,6 +37,7 @@ def test_beyond_loopback_a_token_is_needed(host: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="reached from other machines: give a token"):
         read_http_settings(bind)
     file = tmp_path / "token"
+    file.touch(mode=0o600)
     file.write_text(f"{TOKEN}\nand a second line\n")
     assert read_http_settings(bind, file).token == TOKEN
 
@@ -52,6 +53,7 @@ def test_beyond_loopback_a_token_is_needed(host: str, tmp_path: Path) -> None:
 )
 def test_a_poor_token_is_refused(content: bytes, problem: str, tmp_path: Path) -> None:
     file = tmp_path / "token"
+    file.touch(mode=0o600)
     file.write_bytes(content)
     with pytest.raises(ConfigError, match=f"http_token_file: .*{problem}"):
         read_http_settings("127.0.0.1:0", file)

@@ -10,6 +10,7 @@ import contextlib
 import errno
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -20,13 +21,16 @@ from rumormill.capture.folder import (
     Segment,
     list_segments,
     read_marks,
+    remove_segment,
     write_marks,
 )
+from rumormill.capture.mending import mend_one
 from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.recovery import recover
 from rumormill.capture.retention import records_in
 from rumormill.capture.schema import SCHEMAS
-from rumormill.capture.segment import SegmentWriter
+from rumormill.capture.segment import SegmentWriter, Whereabouts
+from rumormill.system.private_files import make_own_folder
 
 RESERVED_AHEAD: Final = 65_536
 """Offsets that are reserved at once: one small write that must reach the disk for so many."""
@@ -38,14 +42,41 @@ FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
 """Errors after which a file can be gone on with."""
 
 
-class Appender:
-    """Appends batches to one kind of records of a spool."""
+class DisplacedError(OSError):
+    """The segment that is being written is not at its place any more; ``rows`` went with it.
 
-    def __init__(self, folder: Path, kind: str, parameters: SpoolParameters) -> None:
+    The appender goes on with a new one, in a folder made anew if need be, when it is tried again.
+    """
+
+    def __init__(self, where: Whereabouts, segment: Segment, rows: int) -> None:
+        words = {
+            Whereabouts.REMOVED: "was removed while it was being written",
+            Whereabouts.MOVED: "was moved away while it was being written",
+            Whereabouts.DATA_CUT: "was cut while it was being written",
+        }
+        super().__init__(errno.ENOENT, f"{segment.data} {words[where]}")
+        self.rows = rows if where is Whereabouts.REMOVED else 0
+
+
+class Appender:
+    """Appends batches to one kind of records of a spool.
+
+    ``restore`` makes the folder of the spool anew, should it be removed.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        kind: str,
+        parameters: SpoolParameters,
+        restore: Callable[[], None] = lambda: None,
+    ) -> None:
         self.kind = kind
+        self._restore = restore
+        self._displaced = False
         self._parameters = parameters
         self._folder = folder / kind
-        self._folder.mkdir(exist_ok=True)
+        make_own_folder(self._folder)
         self._schema: pa.Schema = SCHEMAS[kind]
         self._schema_bytes = bytes(self._schema.serialize())
         self._options = pa.ipc.IpcWriteOptions(
@@ -69,7 +100,7 @@ class Appender:
         last = self.recovered.last
         if last is not None:
             return SegmentWriter.resume(
-                last.segment, last.end, last.data_end, last.batches, last.header.created / 1e6
+                last.segment, last.end, last.data_end, last.batches, last.header
             )
         return self._new_segment(self.recovered.next, self.recovered.previous_end)
 
@@ -99,6 +130,8 @@ class Appender:
             # After other errors nobody knows what is in the file; but an empty one does no harm.
             self._abandoned = error.errno not in FULL and self._segment.rows > 0
             raise
+        # Looked at again: what goes into a file that is gone is not kept, and comes once more.
+        self._leave_if_gone(self._segment.whereabouts(), batch.num_rows)
         self._latest_time = max(self._latest_time, times[1])
 
     def _encoded(self, batch: pa.RecordBatch) -> memoryview:
@@ -118,6 +151,40 @@ class Appender:
             marks = Marks(end + RESERVED_AHEAD, None)
             write_marks(self._folder, marks)
             self._marks = marks
+
+    # ---- whoever removes or cuts files while they are written
+
+    def look_after(self) -> bool:
+        """See that the segment is where it was put and its index whole; mend what can be mended.
+
+        Returns whether the index had to be made anew. Raises :class:`DisplacedError` if the segment
+        is gone, once: the next call goes on with a new one.
+        """
+        if self._displaced:
+            self._restore()
+            make_own_folder(self._folder)
+            marks = Marks(max(self._marks.reserved, self.end), None)
+            write_marks(self._folder, marks)
+            self._marks = marks
+            self.roll()
+            self._displaced = False
+            return False
+        found = self._segment.whereabouts()
+        self._leave_if_gone(found)
+        if found is Whereabouts.INDEX_DAMAGED and not self._abandoned:
+            self.sync()
+            if not mend_one(self._segment.segment, self._segment.header, self.end):
+                self._leave_if_gone(Whereabouts.DATA_CUT)
+            self._abandoned = True  # its descriptor is that of the old one
+            self.roll()
+            return True
+        return False
+
+    def _leave_if_gone(self, found: Whereabouts, at_hand: int = 0) -> None:
+        """``at_hand``: rows of the segment that are not lost with it, as they are tried again."""
+        if found not in (Whereabouts.WELL, Whereabouts.INDEX_DAMAGED):
+            self._abandoned = self._displaced = True
+            raise DisplacedError(found, self._segment.segment, self._segment.rows - at_hand)
 
     # ---- segments
 
@@ -158,13 +225,11 @@ class Appender:
             if not too_much and not too_old:
                 break
             records = records_in(segment.index)
-            # Without an index a segment is not there: readers never see half of one.
-            segment.index.unlink(missing_ok=True)
+            remove_segment(segment)
             reason = "retention_bytes" if too_much else "retention_age"
             gone = self.removed.setdefault(reason, [0, 0])
             gone[0] += records
             gone[1] += sizes[segment]
-            segment.data.unlink(missing_ok=True)
             total -= sizes[segment]
 
     @property
@@ -190,7 +255,7 @@ class Appender:
         """Say where this ends, so that the next writer goes on there."""
         try:
             self.sync()
-            if self._marks.closed is None:
+            if self._marks.closed is None and not self._displaced:
                 write_marks(self._folder, Marks(self.end, self.end))
         finally:
             self._segment.close()

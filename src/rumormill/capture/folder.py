@@ -10,6 +10,7 @@ SPOOL/trace/...               the same for trace events
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import zlib
@@ -20,12 +21,17 @@ from typing import Final, NamedTuple
 from rumormill.capture.log import SpoolError
 from rumormill.capture.schema import FORMAT_VERSION
 from rumormill.system.files import replace_file
+from rumormill.system.private_files import UnsafeFileError, read_regular
 
 IDENTITY: Final = "spool.json"
 LOCK: Final = "lock"
 MARKS: Final = "marks"
 DATA_SUFFIX: Final = ".arrow"
 INDEX_SUFFIX: Final = ".index"
+REMOVED_SUFFIX: Final = ".removed"
+"""Of an index whose segment is just being removed on purpose."""
+LARGEST_NOTE: Final = 64 * 1024
+"""Bytes of the small files: more is none of ours."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,23 @@ def list_segments(folder: Path, suffix: str = INDEX_SUFFIX) -> list[Segment]:
     return [Segment(folder, int(stem)) for stem in sorted(stems) if _is_offset(stem)]
 
 
+def remove_segment(segment: Segment) -> int:
+    """Remove a segment; returns how many bytes that frees.
+
+    Its index gets another name first: without one a segment is not there, so readers never see half
+    of it; and if we are killed in between, that it was meant is known from the name.
+    """
+    size = 0
+    doomed = segment.index.with_suffix(REMOVED_SUFFIX)
+    with contextlib.suppress(FileNotFoundError):
+        os.replace(segment.index, doomed)
+    for file in (segment.data, doomed):
+        with contextlib.suppress(FileNotFoundError):
+            size += file.lstat().st_size
+            file.unlink()
+    return size
+
+
 def _is_offset(stem: str) -> bool:
     return len(stem) == 20 and stem.isascii() and stem.isdigit()
 
@@ -72,11 +95,13 @@ def read_identity(folder: Path) -> Identity:
     """Which spool this is; :class:`SpoolError` if it is none, or of a newer format."""
     file = folder / IDENTITY
     try:
-        found = json.loads(file.read_bytes())
+        found = json.loads(read_regular(file, LARGEST_NOTE))
         identity = Identity(str(found["id"]), float(found["created"]))
         version = int(found["format"])
     except FileNotFoundError:
         raise SpoolError(f"{folder}: there is no spool in this folder") from None
+    except UnsafeFileError as error:
+        raise SpoolError(str(error)) from None
     except OSError as error:
         raise SpoolError(f"{file}: cannot be read: {error.strerror}") from None
     except (ValueError, TypeError, KeyError, RecursionError):
@@ -107,7 +132,7 @@ class Marks(NamedTuple):
 def read_marks(folder: Path) -> Marks | None:
     """The marks of a kind; None if there are none, or not as they were written."""
     try:
-        found = json.loads((folder / MARKS).read_bytes())
+        found = json.loads(read_regular(folder / MARKS, LARGEST_NOTE))
         marks = Marks(found["reserved"], found["closed"])
         crc = found["crc"]
     except (OSError, ValueError, TypeError, KeyError, RecursionError):

@@ -116,6 +116,13 @@ def decode_record(data: bytes, position: int = 0) -> Record | None:
     return record
 
 
+class Ends(NamedTuple):
+    """Where the records of an index end."""
+
+    row: int
+    byte: int
+
+
 class IndexView:
     """The records of an index, read as they are asked for."""
 
@@ -124,6 +131,37 @@ class IndexView:
         self.header = decode_header(data)
         self.count = max(0, len(data) - HEADER_SIZE) // RECORD_SIZE
         """Whole records; bytes that are none yet do not count."""
+
+    @property
+    def content(self) -> bytes:
+        """All bytes of the index."""
+        return self._data
+
+    @property
+    def is_torn(self) -> bool:
+        """Whether it ends within a record."""
+        return len(self._data) != HEADER_SIZE + self.count * RECORD_SIZE
+
+    def ends_if_whole(self) -> Ends | None:
+        """Where it ends, if every record is whole and follows the one before it; else None."""
+        if self.header is None:
+            return None
+        row, byte = self.header.first, self.header.schema_size
+        data, checksum = memoryview(self._data), zlib.crc32
+        # Called for every segment when a spool is opened, so it makes no objects.
+        place = HEADER_SIZE
+        for _ in range(self.count):
+            end = place + _RECORD.size
+            row_end, byte_end, _, _, rows, size, _ = _RECORD.unpack_from(data, place)
+            if (
+                checksum(data[place:end]) != _CHECKSUM.unpack_from(data, end)[0]
+                or row_end - rows != row
+                or byte_end - size != byte
+                or not rows
+            ):
+                return None
+            row, byte, place = row_end, byte_end, place + RECORD_SIZE
+        return Ends(row, byte)
 
     def __getitem__(self, number: int) -> Record | None:
         return decode_record(self._data, HEADER_SIZE + number * RECORD_SIZE)

@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -83,6 +84,7 @@ class Lane:
         full: threading.Event,
         report: Report,
         shared: bool = False,
+        restore: Callable[[], None] = lambda: None,
     ) -> None:
         self.kind = kind
         self._report = report
@@ -99,7 +101,7 @@ class Lane:
         )
         self.ready: deque[Converted] = deque()
         """Batches that others made, to be written as they are."""
-        self.appender = Appender(folder, kind, parameters)
+        self.appender = Appender(folder, kind, parameters, restore)
         self.losses = Losses(kind, report)
         self.written = 0
         """Records that were written."""
@@ -165,6 +167,7 @@ class Lane:
         wrote = False
         if self.failure is None or now >= self.failure.next_try:
             try:
+                self._look_after()
                 wrote = self._write_one()
                 self._sync(now)
             except OSError as error:
@@ -231,8 +234,21 @@ class Lane:
             return float("inf")
         return self._synced_at + self._fsync
 
+    def _look_after(self) -> None:
+        if self.appender.look_after():
+            self.losses.mended()
+
+    def _notice(self) -> None:
+        """Look after the files though there may be nothing to write."""
+        if self.failure is None:
+            try:
+                self._look_after()
+            except OSError as error:
+                self.losses.failed(error)
+
     def tidy(self) -> None:
-        """Remove what need not be kept."""
+        """Remove what need not be kept, and see that what is kept is still there."""
+        self._notice()
         with contextlib.suppress(OSError):  # tried again before long
             self.appender.tidy()
         self._tell_removed()
@@ -246,6 +262,7 @@ class Lane:
     def close(self) -> None:
         """Write what waits, count what cannot be written as lost, and say where this ends."""
         self.buffer.close()
+        self._notice()
         if self.failure is not None:
             self.failure.next_try = 0.0
         while self.waiting and (self.write(time.monotonic()) or self.failure is None):

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from rumormill.capture.appender import FULL
+from rumormill.capture.appender import FULL, DisplacedError
 from rumormill.capture.schema import MESSAGES
 from rumormill.core import trace
 
@@ -23,6 +23,10 @@ SPOOL_RESUMED: Final = "spool_resumed"
 
 CAPTURED: Final = "captured_"
 """So begins ``what`` in ``dropped`` events about records lost on their way to the spool."""
+SPOOL_MENDED: Final = "spool_mended"
+"""The index of the segment that is being written was damaged, and made anew. Fields: kind."""
+REMOVED: Final = "spool_removed"
+"""The reason of what is told if files of the spool are removed, moved or cut under the writer."""
 
 SHORTEST_RETRY: Final = 0.1
 LONGEST_RETRY: Final = 5.0
@@ -43,7 +47,9 @@ class Failure:
     def __init__(self, error: OSError) -> None:
         self.since = time.monotonic()
         self.reason = "disk_full" if error.errno in FULL else "disk_error"
-        self.detail = os.strerror(error.errno or errno.EIO)
+        if isinstance(error, DisplacedError):
+            self.reason = REMOVED
+        self.detail = error.strerror or os.strerror(errno.EIO)
         self._delay = SHORTEST_RETRY
         self.next_try = self.since + self._delay
 
@@ -75,7 +81,14 @@ class Losses:
         self._report(
             SPOOL_FAILED, kind=self._kind, reason=self.failure.reason, detail=self.failure.detail
         )
+        if isinstance(error, DisplacedError) and error.rows:
+            # They were kept, and somebody took them away: not ours to lose, but to tell.
+            self._report(trace.DROPPED, what=self._what, reason=REMOVED, count=error.rows)
         return True
+
+    def mended(self) -> None:
+        """The index was damaged under us; nothing is lost."""
+        self._report(SPOOL_MENDED, kind=self._kind)
 
     def resumed(self, lost: int) -> None:
         """The disk works; it may have done so all the time."""

@@ -1,9 +1,11 @@
 """What a writer does first: find out where the last one ended, and cut off what is not whole.
 
-A writer that closes the spool says where it ended; then nothing need be looked at. After any other
-end the last segment is examined from its end on: bytes without a record in the index, half a
-record, records without bytes, batches whose checksum differs are cut off, up to the last batch that
-is whole. Everything that is cut off is reported.
+Segments that are closed are never shortened; an index that does not agree with its segment is made
+anew from it (:mod:`rumormill.capture.mending`). All are closed but the last one, and so is that if
+the writer closed the spool and said where it ended. After any other end the last segment is
+examined from its end on: bytes without a record in the index, half a record, records without bytes,
+batches whose checksum differs are cut off, up to the last batch that is whole. Everything that is
+cut off or made anew is reported.
 
 **Offsets never repeat.** After a power cut, records may be lost that a reader has already seen. So
 a writer reserves offsets before it uses them, thousands at a time, in a small file that is on the
@@ -14,7 +16,6 @@ tell a gap, which never held a record that is there, from records that were lost
 
 from __future__ import annotations
 
-import contextlib
 import os
 import zlib
 from collections.abc import Iterator
@@ -23,19 +24,23 @@ from typing import Final, NamedTuple
 
 from rumormill.capture.folder import (
     DATA_SUFFIX,
+    REMOVED_SUFFIX,
     Marks,
     Segment,
     list_segments,
     read_all,
     read_marks,
+    remove_segment,
 )
 from rumormill.capture.index import HEADER_SIZE, NO_TIME, RECORD_SIZE, Header, IndexView, Record
+from rumormill.capture.mending import ANY_TIME, mend, read_index
+from rumormill.system.private_files import open_private, open_regular
 
 UNKNOWN_STEP: Final = 1 << 32
 """How far offsets go on when nobody knows which were given out, as the marks are lost."""
 
-ANY_TIME: Final = 2**63 - 1
-"""What stands for the latest time where it is unknown: searches by time then skip nothing."""
+MADE_ANEW: Final = "the index did not agree with the segment and was made anew from it"
+"""The reason of a :class:`Cut` by which nothing was cut off."""
 
 
 class Cut(NamedTuple):
@@ -76,15 +81,19 @@ class Recovered(NamedTuple):
 def recover(folder: Path) -> Recovered:
     """Make the segments of one kind whole, and say where to go on."""
     marks = read_marks(folder)
-    if marks is not None and marks.closed is not None:
-        return _after_close(folder, marks.closed)
-    return _after_unclean_end(folder, marks)
+    closed = None if marks is None else marks.closed
+    _remove_leftovers(folder)
+    mended = [Cut(str(each.index), 0, 0, MADE_ANEW) for each in mend(folder, closed)]
+    if closed is not None:
+        found = _after_close(folder, closed)
+    else:
+        found = _after_unclean_end(folder, marks)
+    return found._replace(cuts=(*mended, *found.cuts))
 
 
 def _after_close(folder: Path, closed: int) -> Recovered:
     """The last writer said where it ended. If less is there, it was damaged since then."""
     segments = list_segments(folder)
-    _remove_leftovers(folder, segments)
     if not segments:
         return Recovered(closed, closed, NO_TIME, None)
     last = _inspect(segments[-1])
@@ -102,16 +111,17 @@ def _after_unclean_end(folder: Path, marks: Marks | None) -> Recovered:
     """Cut off what is not whole, and go on behind every offset that may have been given out."""
     segments = list_segments(folder)
     cuts = list(_remove_torn_beginnings(folder, segments))
-    _remove_leftovers(folder, segments)
     last: LastSegment | None = None
     fresh = not segments and marks is None
     end, latest = 0, NO_TIME
-    while segments and last is None:
-        segment = segments.pop()
-        end, latest = segment.first, ANY_TIME
-        last, cut = _made_whole(segment)
+    if segments:
+        end, latest = segments[-1].first, ANY_TIME
+        last, cut = _made_whole(segments.pop())
         if cut is not None:
             cuts.append(cut)
+    if last is None and segments:
+        # What came before it is closed and not shortened, whatever it is like.
+        last = _inspect(segments[-1])
     if last is not None:
         end, latest = last.end, last.latest_time
     if fresh:
@@ -124,7 +134,7 @@ def _after_unclean_end(folder: Path, marks: Marks | None) -> Recovered:
     if last.batches == 0:
         # Nothing is in it and nothing will be: the gap before it becomes longer.
         end = last.header.previous_end
-        _unlink(last.segment)
+        remove_segment(last.segment)
     return Recovered(following, end, latest, None, tuple(cuts))
 
 
@@ -134,10 +144,10 @@ def _after_unclean_end(folder: Path, marks: Marks | None) -> Recovered:
 def _inspect(segment: Segment) -> LastSegment | None:
     """A segment as its index describes it, if all of it is there; nothing is changed."""
     try:
-        view = IndexView(segment.index.read_bytes())
         size = segment.data.stat().st_size
     except OSError:
         return None
+    view = IndexView(read_index(segment))
     records = [view[number] for number in range(view.count)]
     if view.header is None or view.header.first != segment.first or None in records:
         return None
@@ -147,7 +157,7 @@ def _inspect(segment: Segment) -> LastSegment | None:
 
 def _has_schema(last: LastSegment) -> bool:
     """Whether the beginning of the segment is as it was written: without it, all is lost on it."""
-    with last.segment.data.open("rb") as file:
+    with open(open_regular(last.segment.data, os.O_RDONLY), "rb") as file:
         return zlib.crc32(file.read(last.header.schema_size)) == last.header.schema_crc
 
 
@@ -164,19 +174,19 @@ def _described(segment: Segment, header: Header, records: list[Record]) -> LastS
 
 def _made_whole(segment: Segment) -> tuple[LastSegment | None, Cut | None]:
     """The segment without its torn tail, and what that was; None if nothing is left of it."""
-    view = IndexView(segment.index.read_bytes())
+    view = IndexView(read_index(segment))
     records = [view[number] for number in range(view.count)]
     known = sum(record.rows for record in records if record)
     header = view.header
     try:
-        descriptor = os.open(segment.data, os.O_RDWR | os.O_CLOEXEC)
+        descriptor = open_private(segment.data, os.O_RDWR)
     except FileNotFoundError:
-        size = _unlink(segment)
+        size = remove_segment(segment)
         return None, Cut(str(segment.data), size, known, "the file is missing")
     try:
         size = os.fstat(descriptor).st_size
         if header is None or header.first != segment.first or size < header.schema_size:
-            size = _unlink(segment)
+            size = remove_segment(segment)
             return None, Cut(str(segment.data), size, known, "the index is torn")
         while records and not _is_whole(records[-1], descriptor):
             records.pop()
@@ -186,7 +196,7 @@ def _made_whole(segment: Segment) -> tuple[LastSegment | None, Cut | None]:
         if None in records:
             last = last._replace(latest_time=ANY_TIME)
         index_size = HEADER_SIZE + len(records) * RECORD_SIZE
-        surplus = size - last.data_end + segment.index.stat().st_size - index_size
+        surplus = size - last.data_end + len(view.content) - index_size
         if surplus:
             os.truncate(segment.index, index_size)
             os.ftruncate(descriptor, last.data_end)
@@ -207,27 +217,16 @@ def _is_whole(record: Record | None, descriptor: int) -> bool:
 # ---- files without an index
 
 
-def _remove_leftovers(folder: Path, segments: list[Segment]) -> None:
+def _remove_leftovers(folder: Path) -> None:
     """Remove what retention, or the making of a file, left half done."""
     for file in folder.glob("*.new"):
         file.unlink(missing_ok=True)
-    for orphan in list_segments(folder, DATA_SUFFIX):
-        if segments and orphan.first < segments[0].first:
-            orphan.data.unlink(missing_ok=True)
+    for doomed in list_segments(folder, REMOVED_SUFFIX):
+        remove_segment(doomed)
 
 
 def _remove_torn_beginnings(folder: Path, segments: list[Segment]) -> Iterator[Cut]:
     """Remove segments at the end that never got an index, or lost it."""
     for orphan in list_segments(folder, DATA_SUFFIX):
         if not segments or orphan.first > segments[-1].first:
-            yield Cut(str(orphan.data), _unlink(orphan), 0, "there is no index")
-
-
-def _unlink(segment: Segment) -> int:
-    """Remove a segment; returns how many bytes that frees."""
-    size = 0
-    for file in (segment.index, segment.data):
-        with contextlib.suppress(FileNotFoundError):
-            size += file.stat().st_size
-            file.unlink()
-    return size
+            yield Cut(str(orphan.data), remove_segment(orphan), 0, "there is no index")

@@ -11,6 +11,8 @@ import os
 import time
 import zlib
 from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
 
 from rumormill.capture.folder import Segment, force_to_disk, write_all
 from rumormill.capture.index import (
@@ -21,7 +23,19 @@ from rumormill.capture.index import (
     encode_header,
     encode_record,
 )
-from rumormill.system.files import sync_folder
+from rumormill.system.files import EVERYBODY_READS, sync_folder
+from rumormill.system.private_files import open_private
+
+
+class Whereabouts(Enum):
+    """What has become of the files of a segment, at their names, while it was being written."""
+
+    WELL = "well"
+    INDEX_DAMAGED = "index damaged"
+    """The index was removed, replaced or cut; the segment is all there."""
+    DATA_CUT = "data cut"
+    MOVED = "moved"
+    REMOVED = "removed"
 
 
 @dataclass
@@ -36,8 +50,7 @@ class SegmentWriter:
     data: int
     """Descriptors of the two files."""
     index: int
-    created: float
-    """Seconds since the epoch."""
+    header: Header
     dirty: bool = field(default=True, init=False)
     """Whether something was written that was not forced to the disk."""
     named: bool = field(default=False, init=False)
@@ -48,39 +61,42 @@ class SegmentWriter:
         cls, segment: Segment, schema: bytes, previous_end: int, latest_before: int
     ) -> SegmentWriter:
         """Begin a new segment; it is there for readers when this returns, and not before."""
-        now = time.time()
         header = Header(
             first=segment.first,
             previous_end=previous_end,
             latest_before=latest_before,
-            created=int(now * 1e6),
+            created=int(time.time() * 1e6),
             schema_size=len(schema),
             schema_crc=zlib.crc32(schema),
         )
         new_index = segment.index.with_suffix(".new")
-        flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
         with contextlib.ExitStack() as undo:
-            data = os.open(segment.data, flags, 0o644)
+            data = _new_file(segment.data)
             undo.callback(_remove, data, segment.data)
             write_all(data, schema, 0)
-            index = os.open(new_index, flags, 0o644)
+            index = _new_file(new_index)
             undo.callback(_remove, index, new_index)
             write_all(index, encode_header(header), 0)
             os.rename(new_index, segment.index)
             undo.pop_all()
-        return cls(segment, segment.first, len(schema), HEADER_SIZE, data, index, now)
+        return cls(segment, segment.first, len(schema), HEADER_SIZE, data, index, header)
 
     @classmethod
     def resume(
-        cls, segment: Segment, end: int, data_end: int, count: int, created: float
+        cls, segment: Segment, end: int, data_end: int, count: int, header: Header
     ) -> SegmentWriter:
         """Go on with a segment that is whole: ``count`` batches in ``data_end`` bytes."""
         with contextlib.ExitStack() as undo:
-            data = os.open(segment.data, os.O_RDWR | os.O_CLOEXEC)
+            data = open_private(segment.data, os.O_RDWR)
             undo.callback(os.close, data)
-            index = os.open(segment.index, os.O_RDWR | os.O_CLOEXEC)
+            index = open_private(segment.index, os.O_RDWR)
             undo.pop_all()
-        return cls(segment, end, data_end, HEADER_SIZE + count * RECORD_SIZE, data, index, created)
+        return cls(segment, end, data_end, HEADER_SIZE + count * RECORD_SIZE, data, index, header)
+
+    @property
+    def created(self) -> float:
+        """Seconds since the epoch."""
+        return self.header.created / 1e6
 
     @property
     def rows(self) -> int:
@@ -96,6 +112,18 @@ class SegmentWriter:
     def size(self) -> int:
         """Bytes of both files."""
         return self.data_end + self.index_end
+
+    def whereabouts(self) -> Whereabouts:
+        """What is at the names of its files. Four calls of the system: little beside a batch."""
+        written = os.fstat(self.data)
+        if not _is_at(self.segment.data, written):
+            return Whereabouts.MOVED if written.st_nlink else Whereabouts.REMOVED
+        if written.st_size < self.data_end:
+            return Whereabouts.DATA_CUT
+        index = os.fstat(self.index)
+        if not _is_at(self.segment.index, index) or index.st_size < self.index_end:
+            return Whereabouts.INDEX_DAMAGED
+        return Whereabouts.WELL
 
     def append(self, content: memoryview, rows: int, times: tuple[int, int], durable: bool) -> None:
         """Write a batch: whole, or not at all (:class:`OSError`).
@@ -142,6 +170,19 @@ class SegmentWriter:
         """Close the files."""
         os.close(self.data)
         os.close(self.index)
+
+
+def _is_at(file: Path, written: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(os.lstat(file), written)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def _new_file(file: Path) -> int:
+    """Begin a file anew: what was there under its name, a link perhaps, is not written to."""
+    file.unlink(missing_ok=True)
+    return open_private(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode=EVERYBODY_READS)
 
 
 def _remove(descriptor: int, file: os.PathLike[str]) -> None:

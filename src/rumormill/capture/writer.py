@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import logging
 import secrets
 import threading
@@ -27,9 +28,9 @@ from typing import Final, Self
 
 import pyarrow as pa
 
-from rumormill.capture.folder import IDENTITY, Identity, read_identity, write_identity
+from rumormill.capture.folder import IDENTITY, LOCK, Identity, read_identity, write_identity
 from rumormill.capture.lane import READY_BATCHES, RECORD_OVERHEAD, Lane, checked_batch
-from rumormill.capture.lock import Lock
+from rumormill.capture.lock import lock_spool
 from rumormill.capture.log import SpoolError
 from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.recovery import Recovered
@@ -38,6 +39,7 @@ from rumormill.capture.schema import KINDS, MESSAGES, SCHEMAS, TRACE
 from rumormill.core.errors import ClosedError
 from rumormill.core.message import Message
 from rumormill.core.trace import TraceEvent, type_of_field
+from rumormill.system.private_files import UnsafeFileError, make_own_folder
 
 TIDY_INTERVAL: Final = 10.0
 """Seconds between two looks at what is too old to be kept."""
@@ -73,10 +75,10 @@ class SpoolWriter:
         self._flushes = 0
         self._stopping = False
         with _sentences(self.folder), contextlib.ExitStack() as undo:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock = Lock(self.folder)
+            make_own_folder(self.folder)
+            self._lock = lock_spool(self.folder)
             undo.callback(self._lock.release)
-            self.spool_id = self._identify()
+            self._identity = self._identify()
             if live:
                 self.parameters = bounded(self.parameters, self.folder)
                 most = self.parameters.retention_bytes
@@ -89,14 +91,40 @@ class SpoolWriter:
         self._thread.start()
         atexit.register(self.close)
 
-    def _identify(self) -> str:
+    def _identify(self) -> Identity:
         if not (self.folder / IDENTITY).exists():
             write_identity(self.folder, Identity(secrets.token_hex(16), time.time()))
-        return read_identity(self.folder).id
+        return read_identity(self.folder)
+
+    @property
+    def spool_id(self) -> str:
+        """The spool's own name, 32 hexadecimal digits."""
+        return self._identity.id
 
     def _lane(self, kind: str) -> Lane:
-        signals = self._some, self._full
-        return Lane(self.folder, kind, self.parameters, *signals, self._report, shared=self._live)
+        signals = self._some, self._full, self._report
+        return Lane(
+            self.folder, kind, self.parameters, *signals,
+            shared=self._live, restore=self._restore,
+        )  # fmt: skip
+
+    def _restore(self) -> None:
+        """Make the folder anew after it was removed: the same spool, whose offsets go on.
+
+        On the writer's thread. Raises :class:`OSError` if another spool has come in its place.
+        """
+        make_own_folder(self.folder)
+        try:
+            if not self._lock.is_at(self.folder / LOCK):
+                lock = lock_spool(self.folder)
+                self._lock.release()
+                self._lock = lock
+            if not (self.folder / IDENTITY).exists():
+                write_identity(self.folder, self._identity)
+            if read_identity(self.folder).id != self.spool_id:
+                raise SpoolError(f"{self.folder}: another spool has come in the place of ours")
+        except SpoolError as error:
+            raise OSError(errno.EBUSY, str(error)) from None
 
     def __repr__(self) -> str:
         return f"<SpoolWriter {self.folder}>"
@@ -276,5 +304,7 @@ def _sentences(folder: Path) -> Iterator[None]:
     """Errors of the system as one sentence that names the folder."""
     try:
         yield
+    except UnsafeFileError as error:
+        raise SpoolError(str(error)) from None
     except OSError as error:
         raise SpoolError(f"{error.filename or folder}: {error.strerror}") from error

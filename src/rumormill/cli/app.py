@@ -202,7 +202,8 @@ def node(
         typer.Option(
             "--http-token-file",
             metavar="FILE",
-            help="Its first line is what callers must bring; needed where others can reach --http.",
+            help="Its first line is what callers must bring; made if there is none. Needed where "
+            "others can reach --http.",
         ),
     ] = None,
     status: Annotated[

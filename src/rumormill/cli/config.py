@@ -10,7 +10,7 @@
 
     [http]
     listen = "127.0.0.1:7700"
-    token_file = "token"              # needed where others can reach it
+    token_file = "token"              # made if there is none; needed where others can reach it
 
     [spool]
     folder = "spool"                  # see rumormill.cli.spool

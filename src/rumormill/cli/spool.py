@@ -102,6 +102,9 @@ def _size(count: int) -> str:
 def _recovery_words(fields: Mapping[str, Any]) -> str:
     if "gap" in fields:
         return f"{fields['reason']}, so {fields['gap']} offsets of {fields['kind']} are left out"
+    if not fields["bytes"]:
+        lost = f"{fields['rows']} records are lost" if fields["rows"] else "nothing is lost"
+        return f"{fields['file']}: {fields['reason']}; {lost}"
     return (
         f"{fields['file']}: {fields['reason']}, "
         f"{fields['bytes']} bytes with {fields['rows']} records are cut off"
@@ -115,5 +118,7 @@ def warn_of_spool(event: TraceEvent) -> None:
             f"{event.fields['kind']} cannot be kept: {event.fields['detail']}; "
             "the node goes on and tries again."
         )
+    elif event.event == "spool_mended":
+        warn(f"the index of {event.fields['kind']} was damaged and is made anew; nothing is lost.")
     elif event.event == "spool_resumed":
         warn(f"{event.fields['kind']} are kept again.")

@@ -19,10 +19,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from rumormill.system.files import replace_file
+from rumormill.core.errors import ConfigError
+from rumormill.system.files import EVERYBODY_READS, replace_file
+from rumormill.system.private_files import UnsafeFileError, open_private, read_private
 
 LONGEST_KEY: Final = 512
 MOST_ENTRIES: Final = 100_000
+LARGEST_FILE: Final = 2 * MOST_ENTRIES * (LONGEST_KEY + 100)
+"""Bytes that are read of the file; it never has more unless somebody else wrote to it."""
 
 
 class Ledger:
@@ -72,9 +76,11 @@ class Ledger:
 
     def _load(self, file: Path) -> None:
         try:
-            content = file.read_bytes()
+            content = read_private(file, LARGEST_FILE, secret=False)
         except FileNotFoundError:
             return
+        except UnsafeFileError as error:
+            raise ConfigError("spool", str(error)) from None
         for line in content.splitlines():
             entry = _entry(line)
             if entry is not None:  # else torn by a crash: that batch may come again
@@ -93,7 +99,8 @@ class Ledger:
         if self._lines >= 2 * self._most:
             self._rewrite(file)
             return
-        with file.open("ab") as stream:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        with open(open_private(file, flags, mode=EVERYBODY_READS), "ab") as stream:
             stream.write(line)
             stream.flush()
             os.fsync(stream.fileno())

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
+import logging
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from rumormill.core.errors import ConfigError
+from rumormill.live.files.private import read_private, write_new
 from rumormill.system.packages import require
+
+log = logging.getLogger("rumormill.node")
 
 SHORTEST_TOKEN: Final = 16
 
@@ -55,14 +61,27 @@ def read_http_settings(bind: str, token_file: Path | None = None) -> HttpSetting
 
 
 def read_token(file: Path) -> str:
-    """The first line of a file, which should be readable by its owner only."""
+    """The first line of a file that its owner alone can read; a new one is made if there is none.
+
+    Raises :class:`ConfigError`, also for a file that others can read or change.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        return _token_in(file)
+    with contextlib.suppress(FileExistsError):  # another process was faster
+        write_new(file, "http_token_file", secrets.token_urlsafe(32).encode() + b"\n")
+        log.warning("%s was made, with a new token in it", file)
+    return _token_in(file)
+
+
+def _token_in(file: Path) -> str:
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = read_private(file, "http_token_file").decode("utf-8").splitlines()
     except UnicodeDecodeError:
         raise ConfigError("http_token_file", f"{file} is no text") from None
     token = lines[0].strip() if lines else ""
     if not token:
-        raise ConfigError("http_token_file", f"{file} is empty; write a long random text into it")
+        problem = f"{file} is empty; remove it, and the node makes one with a token in it"
+        raise ConfigError("http_token_file", problem)
     return token
 
 

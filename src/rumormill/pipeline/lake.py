@@ -15,7 +15,6 @@ under a table is whole, and no row is in two files.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import threading
@@ -27,6 +26,8 @@ from typing import TYPE_CHECKING, Final
 from rumormill.core.errors import RumormillError
 from rumormill.pipeline.publication import Publication, recover
 from rumormill.system.files import replace_file
+from rumormill.system.lock_file import LockFile, LockHeldError
+from rumormill.system.private_files import UnsafeFileError, make_own_folder, open_private
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -121,7 +122,7 @@ class Lake:
     @contextlib.contextmanager
     def writing(self, spark: SparkSession | None = None) -> Iterator[None]:
         """Be the only writer; :class:`TablesError` names the process that is already at it."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_own_folder(self.folder)
         with _locked(self.folder), _locked_in_java(self.folder, spark):
             if not (self.folder / "tables.json").exists():
                 about = {"format": FORMAT, "created": int(time.time())}
@@ -173,20 +174,18 @@ def _numbered(folder: Path, prefix: str) -> Iterator[tuple[int, Path]]:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    path = folder / "_lock"
-    with path.open("a+", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.seek(0)
-            writer = file.read().strip() or "?"
-            raise TablesError(
-                f"{folder}: another process writes these tables (pid {writer})"
-            ) from None
-        file.truncate(0)
-        file.write(f"{os.getpid()}\n")
-        file.flush()
+    try:
+        lock = LockFile(folder / "_lock")
+    except LockHeldError as error:
+        raise TablesError(
+            f"{folder}: another process writes these tables (pid {error.pid or '?'})"
+        ) from None
+    except UnsafeFileError as error:
+        raise TablesError(str(error)) from None
+    try:
         yield
+    finally:
+        lock.release()
 
 
 @contextlib.contextmanager
@@ -201,7 +200,12 @@ def _locked_in_java(folder: Path, spark: SparkSession | None) -> Iterator[None]:
         return
     gateway = spark.sparkContext._gateway
     assert gateway is not None
-    file = gateway.jvm.java.io.RandomAccessFile(str(folder / "_lock.java"), "rw")
+    path = folder / "_lock.java"
+    try:
+        os.close(open_private(path, os.O_RDWR | os.O_CREAT))  # Java would follow a link
+    except UnsafeFileError as error:
+        raise TablesError(str(error)) from None
+    file = gateway.jvm.java.io.RandomAccessFile(str(path), "rw")
     try:
         deadline = time.monotonic() + PATIENCE
         while file.getChannel().tryLock() is None:

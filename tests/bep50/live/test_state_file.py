@@ -69,5 +69,5 @@ async def test_a_disk_that_fails_costs_the_state_and_is_told(tmp_path: Path) -> 
 
 
 def test_a_folder_is_no_state(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="state_file: cannot read"):
+    with pytest.raises(ConfigError, match=f"state_file: {tmp_path} is a folder"):
         read_state(tmp_path)

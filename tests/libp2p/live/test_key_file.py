@@ -66,7 +66,7 @@ def test_a_key_that_others_can_touch_is_refused_in_one_sentence(path: Path, mode
         load_or_create_key(path)
     assert str(caught.value) == (
         f"key_file: {path} can be read or changed by others (mode {mode:04o}); "
-        "chmod 600 makes it yours"
+        f"chmod 600 {path} makes it yours"
     )
 
 
@@ -106,5 +106,5 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_no_key(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot read"):
+    with pytest.raises(ConfigError, match=f"key_file: {tmp_path} is a folder; give a regular file"):
         load_key(tmp_path)

@@ -18,7 +18,8 @@ from rumormill.bep50.overlay.saved_state import saved_id
 from rumormill.bep50.wire.addresses import ID_SIZE, parse_address
 from rumormill.bep50.wire.node_ids import make_id
 from rumormill.core.errors import ConfigError
-from rumormill.live.files.private import replace_whole
+from rumormill.live.files.private import read_private, replace_whole
+from rumormill.system.private_files import UnsafeFileError
 
 LARGEST_STATE = 256 * 1024 * 1024
 
@@ -30,12 +31,9 @@ def read_state(path: Path | None) -> bytes | None:
     if path is None:
         return None
     try:
-        with path.open("rb") as file:
-            raw = file.read(LARGEST_STATE + 1)
+        raw = read_private(path, "state_file", LARGEST_STATE, secret=False)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise ConfigError("state_file", f"cannot read {path}: {error.strerror}") from None
     if len(raw) > LARGEST_STATE:
         raise not_a_state(path)
     return raw
@@ -86,6 +84,8 @@ class StateFile:
         state = self._state()
         try:
             await asyncio.to_thread(replace_whole, self._path, state)
+        except UnsafeFileError as error:
+            raise ConfigError("state_file", str(error)) from None
         except OSError as error:
             problem = f"cannot write {self._path}: {error.strerror}"
             raise ConfigError("state_file", problem) from None

@@ -13,8 +13,11 @@ from typing import Any
 
 from rumormill.capture.foreign.errors import TraceImportError
 from rumormill.system.files import replace_file
+from rumormill.system.private_files import UnsafeFileError, read_regular
 
 FILE = "imports.json"
+LARGEST = 64 * 1024 * 1024
+"""Bytes: the names and digests of hundreds of thousands of files."""
 
 
 class Ledger:
@@ -26,11 +29,13 @@ class Ledger:
 
     def _read(self) -> list[dict[str, Any]]:
         try:
-            found: list[dict[str, Any]] = json.loads(self._file.read_bytes())["imports"]
+            found: list[dict[str, Any]] = json.loads(read_regular(self._file, LARGEST))["imports"]
             for each in found:
                 (each["done"], [file["sha256"] for file in each["files"]])
         except FileNotFoundError:
             return []
+        except UnsafeFileError as error:
+            raise TraceImportError(str(error)) from None
         except (ValueError, TypeError, KeyError, RecursionError):
             raise TraceImportError(f"{self._file}: this is no list of imports") from None
         return found

@@ -1,37 +1,31 @@
-"""Files that are whole or not there at all, and that nobody but their owner may read."""
+"""Files of a node, with errors that name the setting: see :mod:`rumormill.system.private_files`."""
 
 from __future__ import annotations
 
 import json
-import os
-import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from rumormill.core.errors import ConfigError
-from rumormill.system.files import create_file, replace_file
+from rumormill.system import private_files
+from rumormill.system.private_files import UnsafeFileError, replace_private
 
 LARGEST_FILE = 64 * 1024
 """Bytes of a key file: more is none."""
 
-PRIVATE = 0o600
-OTHERS = 0o077
 
-
-def read_private(path: str | Path, key: str, largest: int = LARGEST_FILE) -> bytes:
+def read_private(
+    path: str | Path, key: str, largest: int = LARGEST_FILE, *, secret: bool = True
+) -> bytes:
     """What the file holds, one byte more than ``largest`` at most.
 
     Raises :class:`FileNotFoundError`; and :class:`ConfigError` about ``key`` if the file cannot be
-    read, or can be read by others.
+    read, is not ours alone, or, being ``secret``, can be read by others.
     """
-    try:
-        with open(path, "rb") as file:
-            _check_private(path, key, os.fstat(file.fileno()))
-            return file.read(largest + 1)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise ConfigError(key, f"cannot read {path}: {error.strerror}") from None
+    with _sentences(path, key, "read", FileNotFoundError):
+        return private_files.read_private(path, largest, secret=secret)
 
 
 def read_json(raw: bytes) -> dict[str, Any]:
@@ -52,23 +46,26 @@ def write_new(path: str | Path, key: str, raw: bytes) -> None:
 
     It appears whole or not at all.
     """
-    try:
-        create_file(Path(path), raw, mode=PRIVATE)
-    except FileExistsError:
-        raise
-    except OSError as error:
-        raise ConfigError(key, f"cannot write {path}: {error.strerror}") from None
+    with _sentences(path, key, "write", FileExistsError):
+        private_files.create_private(path, raw)
 
 
 def replace_whole(path: Path, raw: bytes) -> None:
-    """Write a file in place of the one that is there, if any: at any time there is one whole."""
-    replace_file(path, raw, mode=PRIVATE)
+    """Write a file in place of the one that is there, if any: at any time there is one whole.
+
+    Raises :class:`OSError`, and :class:`UnsafeFileError` if others could put another in its place.
+    """
+    replace_private(path, raw)
 
 
-def _check_private(path: str | Path, key: str, status: os.stat_result) -> None:
-    if os.name == "posix" and status.st_mode & OTHERS:
-        mode = stat.S_IMODE(status.st_mode)
-        raise ConfigError(
-            key,
-            f"{path} can be read or changed by others (mode {mode:04o}); chmod 600 makes it yours",
-        )
+@contextmanager
+def _sentences(path: str | Path, key: str, verb: str, passed: type[OSError]) -> Iterator[None]:
+    """Errors as :class:`ConfigError` about ``key``, but for the one that callers expect."""
+    try:
+        yield
+    except passed:
+        raise
+    except UnsafeFileError as error:
+        raise ConfigError(key, str(error)) from None
+    except OSError as error:
+        raise ConfigError(key, f"cannot {verb} {path}: {error.strerror}") from None
