@@ -124,6 +124,7 @@ def _attacker(case: Case, node: Node) -> Program:
     arguments = [case.attack, "--target", case.family.target(node), "--seconds", str(case.seconds)]
     if case.family.counts:
         arguments += ["--attackers", str(case.attackers)]
+    arguments += case.family.options(case.contestant)
     return Program.module("the attacker", case.family.attacker, *arguments, nice=NICE)
 
 

@@ -39,7 +39,7 @@ UNASKED_ANSWER = Price("unasked_answers", 50.0)
 BAD_QUERY = Price("bad_queries", 100.0, blame=True)
 """A query whose form is wrong, and the error that it is answered with."""
 
-UNREADABLE = Price("unreadable_packets", 1_000.0, blame=True)
+UNREADABLE = Price("unreadable_packets", 5_000.0, blame=True)
 """Bytes that are no packet. Much more than it takes to see that: nobody sends many."""
 
 COPY = Price("copies", 5.0)

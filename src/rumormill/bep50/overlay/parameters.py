@@ -91,7 +91,7 @@ class OverlayParameters(Parameters):
     until time has paid for it. Answers to our queries and new values with a good signature cost
     nothing."""
     work_burst: float = Field(default=0.1, gt=0, allow_inf_nan=False)
-    """Seconds of such work that a source may make us do at once; 0.1 are 1000 answers, 100 packets
+    """Seconds of such work that a source may make us do at once; 0.1 are 1000 answers, 20 packets
     that cannot be read, or 10 values with a wrong signature."""
     work_patience: float = Field(default=5.0, gt=0, allow_inf_nan=False)
     """Seconds that the packets of a source may be dropped for what no honest node sends, and a

@@ -12,10 +12,11 @@ from collections import deque
 from rumormill.core.machine import Received
 from rumormill.live.transports.names import Place
 
-MOST_IN_LANE = 1024
-"""Datagrams of one source that wait while others do; past it its newest are lost, counted."""
+MOST_IN_LANE = 4096
+"""Datagrams of one source that wait; past it its newest are lost, counted: those of others that
+came behind them must be seen."""
 
-MOST_WAITING_IN = 2048
+MOST_WAITING_IN = 8192
 """Datagrams that wait in all; past it the rest stays with the system."""
 
 
@@ -43,9 +44,8 @@ class DatagramLanes:
 
     @property
     def room(self) -> int:
-        """How many more may wait here; what is left with the system is not lost yet."""
-        alone = len(self._turns) == 1
-        return (MOST_IN_LANE if alone else MOST_WAITING_IN) - self._count
+        """How many more may wait here."""
+        return MOST_WAITING_IN - self._count
 
     def add(self, place: Place, datagram: Received) -> bool:
         """Let one wait behind those of its source; False if these are too many."""

@@ -256,10 +256,14 @@ class _Socket:
     def _serve(self) -> None:
         """Hand on what waits, for a slice of time."""
         self._scheduled = False
-        lanes, feed, sock = self._lanes, self._feed, self._socket
+        lanes, sock = self._lanes, self._socket
+        feed, gate, now = self._door
         until = monotonic() + SLICE
         while lanes and sock.fileno() >= 0:
-            feed(lanes.take())
+            datagram = lanes.take()
+            # Its source may have used up its allowance with what was handed on since it came.
+            if gate is None or not gate.alert or gate.admits(*datagram, now()):
+                feed(datagram)
             if monotonic() >= until:
                 break
         self._serve_soon()
