@@ -57,6 +57,10 @@ class Family:
             return MainDhtUsers(node) if contestant.name == "libtorrent" else DhtUsers(node)
         return HttpClient(node) if self.name == "http" else GossipsubPair(node)
 
+    def options(self, contestant: Contestant) -> list[str]:
+        """What the attacker has to know of whom it attacks."""
+        return ["--main"] if contestant.name == "libtorrent" else []
+
     def target(self, node: Node) -> str:
         """What the attacker is told."""
         return node.http if self.name == "http" else node.address
@@ -89,14 +93,14 @@ FAMILIES = (
         Load(),
         announced=30.0,
         held_before=("half-open", "idle"),
+        prepares=True,
     ),
     Family(
         "bep50",
         _attacks(A1="nested pings", A8="distinct-topics forged-puts queries"),
         nodes.bep50_contestants,
         Load(count=60, rate=12.0, size=64, patience=2.0),
-        announced=1.5,
-        counts=False,
+        announced=30.0,
     ),
     Family(
         "http",

@@ -106,7 +106,7 @@ async def _measure(case: Case, node: Node, row: Row) -> None:
         await stack.enter_async_context(node)
         await node.ready()
         attacker: Program | None = None
-        if case.attack != CALM and case.family.counts:
+        if case.attack != CALM and case.family.prepares:
             # It prepares itself while the others come together, and waits for a word.
             attacker = await stack.enter_async_context(_attacker(case, node))
         honest = case.family.honest(case.contestant, node)
@@ -174,7 +174,10 @@ async def _arrive(case: Case, honest: Honest, stack: AsyncExitStack) -> Row:
 def _attacker(case: Case, node: Node) -> Program:
     arguments = [case.attack, "--target", case.family.target(node), "--seconds", str(case.seconds)]
     if case.family.counts:
-        arguments += ["--attackers", str(case.attackers), "--wait"]
+        arguments += ["--attackers", str(case.attackers)]
+    if case.family.prepares:
+        arguments.append("--wait")
+    arguments += case.family.options(case.contestant)
     return Program.module("the attacker", case.family.attacker, *arguments, nice=NICE)
 
 

@@ -13,7 +13,6 @@ import pytest
 
 from rumormill.bep50.guards.proofs import ProvenAddresses
 from rumormill.bep50.main_dht.contacts import MainContacts
-from tests.helpers.bep50.siege import TOPIC, Siege, item
 from tests.helpers.places import ROOT
 
 ROOM = ROOT / "src/rumormill/bep50"
@@ -42,17 +41,3 @@ def test_the_oldest_node_of_the_main_dht_goes_and_one_that_answered_again_is_not
         contacts.given(peer)
     kept = {contact.peer for contact in contacts.nearest(bytes(20), 8)}
     assert kept == {"10.0.0.1:1", "10.0.0.3:1", "10.0.0.4:1"}
-
-
-def test_the_oldest_forger_is_forgotten_when_there_are_too_many(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("rumormill.bep50.overlay.item_checks.MOST_FORGERS", 4)
-    siege = Siege(most_forgeries=1)
-    for number in range(1, 10):
-        forged = item(number)._replace(signature=bytes(64))
-        siege.put(f"198.51.100.{number}:1", forged)
-    assert siege.node.checks.sizes()["forgers"] == 4
-    siege.put("198.51.100.9:1", item(20)._replace(signature=bytes(64)))
-    siege.put("198.51.100.1:1", item(21))
-    assert siege.node.latest(TOPIC.text) == item(21), "the first forger is forgotten"

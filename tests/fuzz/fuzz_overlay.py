@@ -51,7 +51,7 @@ with instrumented(__name__):
 
 PARAMETERS = OverlayParameters(
     most_addresses=20, most_checks=4, most_copies=3, most_queries=12, most_contacts=6,
-    most_topics=3, query_rate=50.0, query_burst=60.0, home_capacity=2,
+    most_topics=3, work_share=0.005, work_burst=0.006, home_capacity=2,
 )  # fmt: skip
 PEERS = ["10.0.1.1:1", "10.0.1.2:2", "192.0.2.3:3", "[2001:db8::4]:4", "[2001:db8::5]:5", OWN_PEER]
 ITEMS = [item(seq, f"value {seq}") for seq in range(8)]
@@ -96,7 +96,7 @@ class Bench:
         sizes = self.node.sizes()
         assert sizes["checks"] <= PARAMETERS.most_checks + 2
         assert sizes["waiting"] <= PARAMETERS.most_checks * PARAMETERS.most_copies
-        assert sizes["rates"] <= PARAMETERS.most_addresses
+        assert sizes["accounts"] <= PARAMETERS.most_addresses
         assert sizes["proofs"] <= PARAMETERS.most_addresses
         assert sizes["topics"] <= PARAMETERS.most_topics
         assert sizes["contacts"] <= PARAMETERS.most_contacts

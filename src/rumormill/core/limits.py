@@ -5,6 +5,7 @@ messages of one peer); :class:`Allowances` keeps one for each of many keys that 
 
 :class:`Work` is for all that one peer makes us do: each kind of it has a price, paid from one
 allowance. Who has used it up is held back for a while, and who does nothing else is dropped.
+:class:`Accounts` keeps one for each of many keys.
 """
 
 from __future__ import annotations
@@ -119,6 +120,8 @@ class WorkLimits(NamedTuple):
     patience: float = 5.0
     """Seconds that it may have to rest, and a tenth of a second more with each that passes; then
     it is to be dropped."""
+    shortest_rest: float = SHORTEST_REST
+    """Seconds of a rest, at least."""
 
     @property
     def burst_cost(self) -> float:
@@ -192,8 +195,65 @@ class Work:
         to_blame = self._blame / (sum(self._by_kind.values()) or 1.0)
         self._by_kind.clear()
         self._blame = 0.0
-        seconds = max(over / rate, SHORTEST_REST)
+        seconds = max(over / rate, self._limits.shortest_rest)
         # What was under way when it was told to rest may have made its rest longer.
         longer = max(0.0, now + seconds - max(now, self._rests_until))
         self._rests_until = max(self._rests_until, now + seconds)
         return seconds if self._patience.take(longer * to_blame, now) else WORN_OUT
+
+    def owed(self, now: float) -> float:
+        """Microseconds that time has not paid for until now."""
+        paid = max(0.0, now - self._since) * self._limits.share * MICROSECONDS
+        return max(0.0, self.debt - paid)
+
+    def idle(self, now: float) -> bool:
+        """Whether all is paid, and all patience back: a new one would be the same."""
+        return self.owed(now) == 0.0 and self._patience.idle(now)
+
+
+class Accounts(Generic[Key]):
+    """A :class:`Work` with the same limits for each key, for no more than ``most`` keys.
+
+    As with :class:`Allowances`, who owes nothing is forgotten without a loss: with each new key a
+    few are looked at. Past ``most`` one goes that has been there for long.
+
+    >>> accounts = Accounts[str](WorkLimits(share=0.05, burst=0.25), most=1000)
+    >>> accounts.of("10.0.0.1", now=0.0).spend("queries", 300_000)
+    >>> accounts.of("10.0.0.1", now=0.0).rest(now=0.0), accounts.owed("10.0.0.2", now=0.0)
+    (1.0, 0.0)
+    """
+
+    __slots__ = ("_by_key", "_limits", "_most")
+
+    def __init__(self, limits: WorkLimits, most: int) -> None:
+        self._limits = limits
+        self._most = most
+        self._by_key: OrderedDict[Key, Work] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    def of(self, key: Key, now: float) -> Work:
+        """The account of a key, opened if it has none."""
+        work = self._by_key.get(key)
+        if work is None:
+            self._look_at_some(now)
+            if len(self._by_key) >= self._most:
+                self._by_key.popitem(last=False)
+            work = self._by_key[key] = Work(self._limits, now)
+        return work
+
+    def owed(self, key: Key, now: float) -> float:
+        """Microseconds that the key has not paid for."""
+        work = self._by_key.get(key)
+        return 0.0 if work is None else work.owed(now)
+
+    def _look_at_some(self, now: float) -> None:
+        """Forget those that owe nothing; the others are looked at again when all have been."""
+        by_key = self._by_key
+        for _ in range(min(FORGOTTEN_AT_ONCE, len(by_key))):
+            key = next(iter(by_key))
+            if by_key[key].idle(now):
+                del by_key[key]
+            else:
+                by_key.move_to_end(key)

@@ -101,9 +101,10 @@ def test_copies_wait_for_one_check_and_each_gets_its_answer() -> None:
 
 
 def test_a_forger_is_not_heard_for_a_while_and_others_are() -> None:
-    siege = Siege(most_forgeries=5)
+    siege = Siege(work_burst=0.05)
+    token = siege.token(HOSTILE)
     for number in range(50):
-        siege.put(HOSTILE, item(100 + number)._replace(signature=bytes(64)))
+        siege.put(HOSTILE, item(100 + number)._replace(signature=bytes(64)), token=token)
     assert len(siege.checks) <= 6, "its items cost signatures no more"
     assert isinstance(siege.put(OTHER, item(1)), Answer)
     siege.advance(120.0)
@@ -111,10 +112,11 @@ def test_a_forger_is_not_heard_for_a_while_and_others_are() -> None:
 
 
 def test_a_neighbour_that_forges_does_not_silence_the_others() -> None:
-    siege = Siege(neighbours=3, most_forgeries=5)
+    siege = Siege(neighbours=3, work_burst=0.05)
     liar = next(iter(siege.neighbours.values()))
+    token = siege.token(liar.peer)
     for number in range(50):
-        siege.put(liar.peer, item(100 + number)._replace(signature=bytes(64)))
+        siege.put(liar.peer, item(100 + number)._replace(signature=bytes(64)), token=token)
     assert len(siege.checks) <= 6
     del siege.neighbours[liar.peer]
     siege.goes_on()
@@ -147,7 +149,7 @@ def test_an_old_value_cannot_be_brought_back() -> None:
 
 
 def test_a_flood_of_replays_is_slowed_down() -> None:
-    siege = Siege(query_rate=10.0, query_burst=20.0)
+    siege = Siege(work_share=0.001, work_burst=0.002)
     token = siege.token(HOSTILE)
     siege.put(HOSTILE, item(9))
     siege.forget()

@@ -220,15 +220,19 @@ def test_find_node_names_the_nearest_to_the_target_without_the_asker(
 # ---- floods
 
 
-def test_past_its_rate_an_address_gets_no_answer_and_that_is_counted() -> None:
+def test_past_its_allowance_an_address_gets_no_answer_and_that_is_counted() -> None:
     network = OverlayNetwork()
-    node = network.add(query_rate=10.0, query_burst=20.0)
+    node = network.add(work_share=0.001, work_burst=0.002)
     answers = [ask(network, node, "ping", f"10.9.9.9:{port}") for port in range(1, 101)]
-    assert sum(each is not None for each in answers) == 20
+    assert sum(each is not None for each in answers) == 21
     assert ask(network, node, "ping", "10.9.9.8:1") is not None, "another address has its own"
     network.run(1.1)
+    (held_back,) = network.events(node, trace.HELD_BACK)
+    assert held_back.peer == "10.9.9.9:21"
+    assert held_back.fields == {"reason": "queries", "seconds": 1.0}
     (dropped,) = network.events(node, trace.DROPPED)
-    assert dropped.fields == {"what": "query", "reason": "rate_limited", "count": 80}
+    assert dropped.peer == "10.9.9.9:21"
+    assert dropped.fields == {"what": "datagram", "reason": "held_back", "count": 79}
     assert ask(network, node, "ping") is not None
 
 

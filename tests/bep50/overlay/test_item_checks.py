@@ -85,7 +85,7 @@ def test_a_genuine_item_of_another_topic_is_refused_without_a_check(item: Item) 
 
 def test_who_sends_many_forged_values_is_not_listened_to_for_a_while() -> None:
     network = OverlayNetwork()
-    node = network.add(most_forgeries=3)
+    node = network.add(work_burst=0.02)
     forger = "10.9.9.9:1"
     token = token_of(network, node, forger)
     network.checks = 0
@@ -95,7 +95,7 @@ def test_who_sends_many_forged_values_is_not_listened_to_for_a_while() -> None:
         )
         network.run(0.01)
     assert network.checks == 3
-    network.run(61)
+    network.run(66)
     network.send(forger, node, put_packet(KEY.item(b"", 9, b"1:x"), token))
     network.run(0.01)
     assert network.texts(node) == ["x"]

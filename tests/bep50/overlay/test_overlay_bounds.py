@@ -69,7 +69,7 @@ def test_items_under_check_are_bounded() -> None:
         machine.checks.put(topic, KEY.item(b"", number, b"1:x"), f"10.6.0.{number}:1", b"tt")
     assert len(machine.checks) == 8
     machine.handle(Unsubscribe(TEXT), network.now)
-    assert machine.checks.sizes() == {"checks": 0, "waiting": 0, "forgers": 0}
+    assert machine.checks.sizes() == {"checks": 0, "waiting": 0}
 
 
 def test_a_verdict_that_comes_after_the_topic_was_left_is_harmless() -> None:
@@ -131,7 +131,7 @@ def test_a_thousand_topics_that_are_joined_and_left_leave_nothing_behind() -> No
     for address in (first, second):
         sizes = network.nodes[address].sizes()
         assert {key for key, count in sizes.items() if count} <= {
-            "contacts", "proofs", "rates", "sights",
+            "accounts", "contacts", "proofs", "sights",
         }  # fmt: skip
 
 

@@ -36,7 +36,7 @@ class MainDhtUser:
         self.client = MainClient(chance.randbytes(20), MainParameters(), chance)
         self._driver: Driver[Any] = Driver(self.client)
         self.counters = self._driver.counters
-        self._udp = Udp(self._driver.feed, ADDRESSES, lambda reason, peer: None)
+        self._udp = Udp(self._driver.feed, ADDRESSES, lambda reason, peer, count: None)
         self._udp.attach(self._driver)
         self._driver.on(ItemSeen, lambda _: None)
         self._driver.on(ItemRead, self._end)

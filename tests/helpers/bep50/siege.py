@@ -263,7 +263,8 @@ class Siege:
 
     def put(self, peer: str, held: Item, **changes: Any) -> Answer | Failure | None:
         """Let a peer put an item, with a good token unless ``changes`` say otherwise."""
-        arguments = put_arguments(held, self.token(peer), **changes)
+        token = b"" if "token" in changes else self.token(peer)
+        arguments = put_arguments(held, token, **changes)
         return self.ask(peer, "put", arguments, read_only=True)
 
     # ---- looking

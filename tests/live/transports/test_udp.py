@@ -34,8 +34,8 @@ class End:
         self.received.append(input)
         self._news.set()
 
-    def _lose(self, reason: str, peer: str | None) -> None:
-        self.lost.append((reason, peer))
+    def _lose(self, reason: str, peer: str | None, count: int) -> None:
+        self.lost += [(reason, peer)] * count
         self._news.set()
 
     async def until(self, condition: Callable[[], Any]) -> None:
@@ -162,6 +162,7 @@ async def test_what_the_system_does_not_take_waits_in_order_and_past_a_bound_is_
         for number in range(5):
             left.udp.send(Send(theirs, b"%d" % number))
         assert left.udp.waiting == 3
+        left.udp._losses.report()
         assert left.lost == [("send_buffer_full", theirs)] * 2
         full.full = False
         await right.until(lambda: len(right.received) == 3)

@@ -130,7 +130,9 @@ class Bep50Network(ValueNetwork):
         self._connections: Waiting[Reached] = Waiting()
         self._drained: asyncio.Future[None] | None = None
         self._lookups: set[asyncio.Task[None]] = set()
-        self._udp = Udp(self._driver.feed, ADDRESSES, self._datagram_lost)
+        self._udp = Udp(
+            self._driver.feed, ADDRESSES, self._datagram_lost, self._machine.gate, self._driver.now
+        )
         self._main_dht: LibtorrentDht | None = None
         self._state_file: StateFile | None = None
         self._udp.attach(self._driver)
@@ -346,8 +348,8 @@ class Bep50Network(ValueNetwork):
             self._take_name(*peers)
             self._driver.feed(NameResolved(address, peers))
 
-    def _datagram_lost(self, reason: str, peer: str | None) -> None:
-        self._trace(trace.DROPPED, what="datagram", reason=reason, count=1, address=peer)
+    def _datagram_lost(self, reason: str, peer: str | None, count: int) -> None:
+        self._trace(trace.DROPPED, what="datagram", reason=reason, count=count, address=peer)
 
     # ---- come and go
 

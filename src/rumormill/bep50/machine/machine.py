@@ -38,6 +38,7 @@ from rumormill.bep50.wire.items import Item
 from rumormill.bep50.wire.keys import ItemKey
 from rumormill.bep50.wire.krpc import Answer, Failure
 from rumormill.core.errors import LocalProtocolError
+from rumormill.core.gate import Gatekeeper
 from rumormill.core.machine import Peer, Subscribe, Unsubscribe
 from rumormill.core.timers import NEVER, Alarm
 from rumormill.core.transport import Listening
@@ -63,8 +64,9 @@ class Bep50Machine:
         """
         parameters = overlay or OverlayParameters()
         self._overlay = OverlayNode(
-            own_id, keys, parameters, random, entropy, network, elsewhere=self._elsewhere
-        )
+            own_id, keys, parameters, random, entropy, network, elsewhere=self._elsewhere,
+            awaits_elsewhere=self._awaits_elsewhere,
+        )  # fmt: skip
         self._outbox = self._overlay.outbox
         self._ended = self._outbox.ended = []
         self._alarm = Alarm()
@@ -196,10 +198,13 @@ class Bep50Machine:
 
     def _elsewhere(self, peer: Peer, packet: Answer | Failure, now: float) -> bool:
         """An answer without a topic belongs to our client on the main DHT, if to anybody."""
-        if self._main is None:
+        if self._main is None or not self._main.awaits(peer, packet.transaction):
             return False
         self._main.answered(peer, packet, now)
         return True
+
+    def _awaits_elsewhere(self, peer: Peer, transaction: bytes) -> bool:
+        return self._main is not None and self._main.awaits(peer, transaction)
 
     # ---- closing
 
@@ -230,6 +235,11 @@ class Bep50Machine:
     def name(self) -> str:
         """What traces call us: our address."""
         return self._overlay.name
+
+    @property
+    def gate(self) -> Gatekeeper:
+        """Says of a packet whether it may come in, before it is read: for a transport to ask."""
+        return self._overlay.gate
 
     def latest(self, topic: str) -> Item | None:
         """The newest item of the topic that we know."""

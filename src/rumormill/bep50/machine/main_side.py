@@ -88,6 +88,10 @@ class MainSide:
         """An answer came that belongs to no topic."""
         self._from_client(self._client.answered(peer, packet, now), now)
 
+    def awaits(self, peer: Peer, transaction: bytes) -> bool:
+        """Whether such an answer is waited for."""
+        return self._client.awaits(peer, transaction)
+
     def wake(self, now: float) -> bool:
         """Do what is due; whether there was anything."""
         woken = False

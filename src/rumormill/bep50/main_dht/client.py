@@ -96,6 +96,10 @@ class MainClient:
         self._take(peer, packet)
         return self._done()
 
+    def awaits(self, peer: str, transaction: bytes) -> bool:
+        """Whether an answer of ``peer`` with this id would belong to a query of ours."""
+        return self._transactions.awaits(peer, transaction)
+
     def wake(self, now: float) -> list[ClientEffect]:
         """Give up on queries that are overdue."""
         self._now = now

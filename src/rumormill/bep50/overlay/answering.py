@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, cast
 
-from rumormill.bep50.guards.rate_limits import RateLimits
+from rumormill.bep50.guards import prices
 from rumormill.bep50.guards.tokens import Tokens
 from rumormill.bep50.overlay.duties import Common
 from rumormill.bep50.overlay.item_checks import ItemChecks
@@ -35,26 +35,19 @@ from rumormill.bep50.wire.krpc import (
     int_of,
 )
 from rumormill.core import trace
+from rumormill.core.limits import Allowance
 from rumormill.core.machine import Peer
 
 LARGE_VALUE = 500
 """Bytes of a value beside which an answer has only a few nodes: it is to fit into one frame."""
-
-VALUE_COST = 9.0
-"""As how many queries more a value counts that is given without a token being shown."""
-
-EVERYBODY = "0.0.0.0:0"
-"""Pinging back is limited in all, not by address."""
 
 
 class Guards(NamedTuple):
     """What keeps the price of a query with who asks."""
 
     tokens: Tokens
-    limits: RateLimits
-    """Queries of one address."""
-    ping_limits: RateLimits
-    """Pings to strangers, of all addresses."""
+    pings: Allowance
+    """Pings to strangers, in all."""
 
 
 class Answering:
@@ -62,7 +55,7 @@ class Answering:
 
     __slots__ = (
         "_book", "_checks", "_drops", "_guards", "_id", "_outbox", "_own", "_parameters", "_proofs",
-        "_replies", "_topics",
+        "_replies", "_toll", "_topics",
     )  # fmt: skip
 
     def __init__(
@@ -79,6 +72,7 @@ class Answering:
         self._drops = common.drops
         self._book = common.book
         self._proofs = common.proofs
+        self._toll = common.toll
         self._guards = guards
         self._topics = topics
         self._replies = replies
@@ -90,24 +84,22 @@ class Answering:
     def query(self, peer: Peer, query: Query, now: float) -> None:
         """Answer a query, with an error if need be, or not at all."""
         if query.topic is None:
-            self._drops.count("query", "no_topic")  # we are no node of the main DHT
+            self._unwanted(peer, "no_topic")  # we are no node of the main DHT
             return
         if self._parameters.read_only:
-            self._drops.count("query", "read_only")
+            self._unwanted(peer, "read_only")
             return
         id = cast(bytes, query.arguments[b"id"])
         if id == self._id:
-            self._drops.count("query", "own_id")
+            self._unwanted(peer, "own_id")
             return
         topic = self._topics.get(query.topic)
         if topic is not None and query.method == PUT:
             self._put(topic, peer, id, query, now)
             return
-        if not self._guards.limits.allow(peer, now):
-            self._drops.count("query", "rate_limited")
-            return
         if topic is None:
             self._drops.count("query", "unknown_topic")
+            self._toll.charge(peer, prices.UNKNOWN_TOPIC)
             self._replies.fail(peer, query.transaction, query.topic, PROTOCOL, "unknown topic")
             return
         try:
@@ -117,17 +109,24 @@ class Answering:
 
     def bad_query(self, peer: Peer, error: BadQuery, now: float) -> None:
         """Say what is wrong with a query whose form is wrong."""
-        if self._parameters.read_only or not self._guards.limits.allow(peer, now):
-            self._drops.count("query", "rate_limited")
+        self._toll.charge(peer, prices.BAD_QUERY)
+        if self._parameters.read_only:
+            self._drops.count("query", "read_only")
             return
         self._drops.count("query", error.reason)
         self._replies.fail(peer, error.transaction, error.topic, error.code, error.text)
+
+    def _unwanted(self, peer: Peer, reason: str) -> None:
+        """Leave a query without an answer."""
+        self._drops.count("query", reason)
+        self._toll.charge(peer, prices.UNWANTED_QUERY)
 
     def _look_up(self, topic: TopicNode, peer: Peer, id: bytes, query: Query, now: float) -> None:
         """Ping, find_node and get."""
         overlay = topic.overlay(peer)
         arguments, method = query.arguments, query.method
         shown = self._shows_token(arguments, peer, now)
+        self._toll.charge(peer, prices.ANSWER, proven=shown)
         known = overlay.table.entry(peer) is not None
         proven = known or shown or self._proofs.proven(peer, now)
         if method == PING:
@@ -176,7 +175,7 @@ class Answering:
             if overlay.table.wants(id, peer):
                 overlay.tried.prove(peer, now)
                 overlay.get(peer)
-        elif self._guards.ping_limits.allow(EVERYBODY, now):
+        elif self._guards.pings.take(1.0, now):
             overlay.tried.prove(peer, now)
             overlay.ping(peer)
         else:
@@ -214,7 +213,9 @@ class Answering:
         item = topic.item
         if item is not None:
             values[b"seq"] = item.seq
-            if item.seq > known_seq and proven and (shown or self._may_have_value(peer, now)):
+            if item.seq > known_seq and proven:
+                if not shown:  # it is dear: others may ask in its name
+                    self._toll.charge(peer, prices.VALUE)
                 values[b"k"], values[b"sig"] = item.public_key, item.signature
                 values[b"v"] = decode(item.value)
                 if len(item.value) > LARGE_VALUE:
@@ -224,10 +225,6 @@ class Answering:
         else:
             self._add_nodes(values, topic, overlay, arguments, topic.target, count, peer)
         return values
-
-    def _may_have_value(self, peer: Peer, now: float) -> bool:
-        """A value to who did not show its token is dear: others may ask in its name."""
-        return self._guards.limits.allow(peer, now, VALUE_COST)
 
     def _add_nodes(
         self,
@@ -254,29 +251,28 @@ class Answering:
 
     def _put(self, topic: TopicNode, peer: Peer, id: bytes, query: Query, now: float) -> None:
         arguments = query.arguments
+        proven = False
         try:
             item = item_from_put(arguments)
             token = arguments.get(b"token")
             if type(token) is not bytes or not self._guards.tokens.valid(token, peer, now):
                 raise _refusal("bad_token", "bad token")
+            proven = True
             if item.public_key != topic.public_key or item.salt != topic.salt:
                 raise _refusal("wrong_item", "not the item of this topic")
             self._proofs.prove(peer, now)
             if item.seq == topic.seq and topic.item is not None and item.value != topic.item.value:
                 self._check_cas(topic, arguments)
             if item.seq <= topic.seq or item == topic.refused:
-                # A neighbour's copies are free: on a fast topic there are many.
-                if topic.entry(peer) is None and not self._guards.limits.allow(peer, now):
-                    self._drops.count("query", "rate_limited")
-                    return
+                neighbour = topic.entry(peer) is not None
+                price = prices.COPY if neighbour else prices.REFUSED_PUT
+                self._toll.charge(peer, price, proven=True)
                 self._old(topic, item, peer, query.transaction)
             else:
                 self._check_cas(topic, arguments)
                 self._checks.put(topic, item, peer, query.transaction)
         except BadArgument as error:
-            if not self._guards.limits.allow(peer, now):
-                self._drops.count("query", "rate_limited")
-                return
+            self._toll.charge(peer, prices.REFUSED_PUT, proven=proven)
             self._outbox.emit(trace.REJECTED, topic.text, peer=peer, reason=error.reason)
             self._replies.fail(peer, query.transaction, topic.target, error.code, error.text)
             return

@@ -12,6 +12,7 @@ from rumormill.bep50.overlay.drops import Drops, Wakeable
 from rumormill.bep50.overlay.outbox import Outbox
 from rumormill.bep50.overlay.parameters import OverlayParameters
 from rumormill.bep50.overlay.peer_book import PeerBook
+from rumormill.bep50.overlay.toll import Toll
 from rumormill.bep50.overlay.transactions import Pending
 from rumormill.bep50.wire.bencode import Dict
 from rumormill.bep50.wire.krpc import Failure
@@ -42,6 +43,7 @@ class Common(NamedTuple):
     drops: Drops
     book: PeerBook
     proofs: ProvenAddresses
+    toll: Toll
 
 
 class Forwards(Protocol):

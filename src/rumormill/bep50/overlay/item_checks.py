@@ -7,9 +7,8 @@ that we have the value can rely on it. Everything is bounded, in all and for eac
 
 from __future__ import annotations
 
-from collections import OrderedDict
-
-from rumormill.bep50.guards.rate_limits import network_of
+from rumormill.bep50.guards import prices
+from rumormill.bep50.guards.sources import source_of
 from rumormill.bep50.overlay.duties import Common
 from rumormill.bep50.overlay.forwarding import Forwarding
 from rumormill.bep50.overlay.replies import Replies
@@ -18,12 +17,6 @@ from rumormill.bep50.wire.items import Item
 from rumormill.bep50.wire.krpc import BAD_SIGNATURE, SERVER
 from rumormill.core import trace
 from rumormill.core.machine import Check, Checked, Peer, Verdict
-
-MOST_FORGERS = 4096
-"""Senders of forged items that are kept in mind."""
-
-FORGERY_MEMORY = 60.0
-"""Seconds for which a forged item is held against its sender."""
 
 
 class ItemCheck:
@@ -36,7 +29,7 @@ class ItemCheck:
         self.topic = topic
         self.item = item
         self.source = source
-        self.culprit: Peer | bytes | None = None
+        self.culprit: str | None = None
         """On whose account it is."""
         self.restored = False
         """Whether it is of an earlier run, where it was delivered."""
@@ -50,21 +43,21 @@ class ItemChecks:
     """All items under check."""
 
     __slots__ = (
-        "_by_item", "_by_sender", "_by_token", "_drops", "_forgers", "_forwarding", "_next_token",
-        "_outbox", "_parameters", "_replies",
+        "_by_item", "_by_sender", "_by_token", "_drops", "_forwarding", "_next_token", "_outbox",
+        "_parameters", "_replies", "_toll",
     )  # fmt: skip
 
     def __init__(self, common: Common, replies: Replies, forwarding: Forwarding) -> None:
         self._parameters = common.parameters
         self._outbox = common.outbox
         self._drops = common.drops
+        self._toll = common.toll
         self._replies = replies
         self._forwarding = forwarding
         self._next_token = 0
         self._by_token: dict[int, ItemCheck] = {}
         self._by_item: dict[Item, ItemCheck] = {}
-        self._by_sender: dict[Peer | bytes, int] = {}
-        self._forgers: OrderedDict[Peer | bytes, tuple[int, float]] = OrderedDict()
+        self._by_sender: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self._by_token)
@@ -78,7 +71,6 @@ class ItemChecks:
         return {
             "checks": len(self._by_token),
             "waiting": sum(len(check.waiting) for check in self._by_token.values()),
-            "forgers": len(self._forgers),
         }
 
     # ---- in
@@ -110,7 +102,8 @@ class ItemChecks:
                 return None
         else:
             culprit = None if peer is None else self._culprit(topic, peer)
-            if culprit is not None and not self._may_check(culprit):
+            if peer is not None and culprit is not None and not self._may_check(culprit):
+                self._toll.charge(peer, prices.REFUSED_PUT, proven=True)
                 return None
             check = ItemCheck(self._next_token, topic, item, peer)
             check.culprit = culprit
@@ -121,15 +114,12 @@ class ItemChecks:
             check.holders[peer] = None
         return check
 
-    def _may_check(self, culprit: Peer | bytes) -> bool:
+    def _may_check(self, culprit: str) -> bool:
         """Whether there is room for one more item, and for one of this sender."""
         most = self._parameters.most_checks
         count = self._by_sender.get(culprit, 0)
         if len(self._by_token) >= most or count >= max(1, most // 2):
             self._drops.count("put", "checks_full")
-            return False
-        if self._forgers and self._is_forger(culprit):
-            self._drops.count("put", "forger")
             return False
         self._by_sender[culprit] = count + 1
         return True
@@ -200,6 +190,8 @@ class ItemChecks:
         topic, item = check.topic, check.item
         if topic.refused is None or topic.refused.seq < item.seq:
             topic.refused = item
+        for peer in check.holders:
+            self._toll.charge(peer, prices.UNWANTED_ITEM, proven=True)
         self._outbox.emit(
             event, topic.text, message_id(topic.target, item), check.source, reason=reason
         )
@@ -207,7 +199,7 @@ class ItemChecks:
     def _forged(self, check: ItemCheck, reason: str, now: float) -> None:
         topic = check.topic
         for peer in check.holders:
-            self._note_forger(topic, peer, now)
+            self._toll.charge(peer, prices.FORGED_ITEM, proven=True)
             self._outbox.emit(
                 trace.REJECTED, topic.text, message_id(topic.target, check.item), peer,
                 reason=reason,
@@ -221,26 +213,8 @@ class ItemChecks:
             del self._by_token[check.token]
             self._forget(check)
 
-    # ---- forgers
-
-    def _is_forger(self, culprit: Peer | bytes) -> bool:
-        count, since = self._forgers.get(culprit, (0, 0.0))
-        if self._outbox.now - since > FORGERY_MEMORY:
-            return False
-        return count >= self._parameters.most_forgeries
-
-    def _note_forger(self, topic: TopicNode, peer: Peer, now: float) -> None:
-        culprit = self._culprit(topic, peer)
-        forgers = self._forgers
-        count, since = forgers.pop(culprit, (0, now))
-        if now - since > FORGERY_MEMORY:
-            count, since = 0, now
-        elif len(forgers) >= MOST_FORGERS:
-            forgers.popitem(last=False)
-        forgers[culprit] = (count + 1, since)
-
-    def _culprit(self, topic: TopicNode, peer: Peer) -> Peer | bytes:
+    def _culprit(self, topic: TopicNode, peer: Peer) -> str:
         """A neighbour answers for itself; of others all that share an IP address do."""
         if topic.entry(peer) is not None:
             return peer
-        return network_of(peer)
+        return source_of(peer)

@@ -23,6 +23,7 @@ from rumormill.bep50.effects import (
     Publish,
     Restore,
 )
+from rumormill.bep50.guards import prices
 from rumormill.bep50.overlay.acknowledgements import Publication
 from rumormill.bep50.overlay.drops import Wakeable
 from rumormill.bep50.overlay.memory import Memory
@@ -55,6 +56,9 @@ Elsewhere = Callable[[Peer, Answer | Failure, float], bool]
 """Takes an answer that belongs to no topic, from the main DHT over the same socket; whether it has
 any use for it."""
 
+AwaitsElsewhere = Callable[[Peer, bytes], bool]
+"""Whether such an answer of a peer, with this transaction id, is waited for."""
+
 
 class OverlayNode:
     """The machine of one node: IPv4 and IPv6 side by side, with a table each for every topic."""
@@ -69,6 +73,7 @@ class OverlayNode:
         network: str = "bep50",
         name: str = "",
         elsewhere: Elsewhere | None = None,
+        awaits_elsewhere: AwaitsElsewhere | None = None,
     ) -> None:
         """``entropy`` makes tokens and transaction ids: live it has to be the system's.
 
@@ -88,18 +93,22 @@ class OverlayNode:
         self._parameters = parameters
         self._network = network
         self._elsewhere = elsewhere
+        self._awaits_elsewhere = awaits_elsewhere
         self._alarm = Alarm()
         self._timers: Timers[Wakeable] = Timers(self._alarm)
         self._by_text: dict[str, TopicNode] = {}
         self._contacts: dict[Peer, None] = {}
         parts = build(
             own_id, {key.public_key: key for key in keys}, parameters, random, entropy, self.outbox,
-            self._timers, self.topic_nodes,
+            self._timers, self.topic_nodes, self._awaits,
         )  # fmt: skip
         self.checks = parts.checks
         self._parts = parts
         self._book = parts.common.book
         self._drops = parts.common.drops
+        self._toll = parts.common.toll
+        self.gate = self._toll.gate
+        """Says of a packet whether it may come in, before it is read: for a transport to ask."""
         self._answering = parts.answering
         self._memory = Memory(own_id, parts.joining, parts.checks, parameters.most_topics)
 
@@ -155,6 +164,8 @@ class OverlayNode:
 
     def _on_received(self, received: Received, now: float) -> None:
         peer = received.peer
+        if self.gate.alert and not self.gate.admits(peer, received.packet, now):
+            return
         try:
             packet = read_packet(received.packet)
         except BadQuery as error:
@@ -162,6 +173,7 @@ class OverlayNode:
             return
         except RemoteProtocolError as error:
             self._drops.count("packet", error.reason)
+            self._toll.charge(peer, prices.UNREADABLE)
             return
         if self.outbox.trace_packets:
             self._trace_received(peer, packet, len(received.packet))
@@ -174,6 +186,7 @@ class OverlayNode:
             overlay = None if topic is None else topic.overlay_if_any(peer)
             if overlay is None:
                 self._drops.count("answer", "unasked")
+                self._toll.charge(peer, prices.UNASKED_ANSWER)
             elif isinstance(packet, Answer):
                 overlay.answered(peer, packet, now)
             else:
@@ -191,6 +204,18 @@ class OverlayNode:
                 return
         if self._elsewhere is None or not self._elsewhere(peer, packet, now):
             self._drops.count("answer", "no_topic")
+            self._toll.charge(peer, prices.UNASKED_ANSWER)
+
+    def _awaits(self, peer: Peer, target: bytes | None, transaction: bytes) -> bool:
+        """Whether we wait for such an answer."""
+        if target is None:
+            if self._awaits_elsewhere is not None and self._awaits_elsewhere(peer, transaction):
+                return True
+            asking = self._book.awaiting(peer)
+            return any(each.transactions.awaits(peer, transaction) for each in asking)
+        topic = self.topic_nodes.get(target)
+        overlay = None if topic is None else topic.overlay_if_any(peer)
+        return overlay is not None and overlay.transactions.awaits(peer, transaction)
 
     def _trace_received(self, peer: Peer, packet: Query | Answer | Failure, size: int) -> None:
         if isinstance(packet, Query):
@@ -356,9 +381,9 @@ class OverlayNode:
             "topics": len(self.topic_nodes),
             "saved_topics": len(self._memory),
             "contacts": len(self._contacts),
-            "rates": len(self._parts.guards.limits),
             "proofs": len(self._parts.common.proofs),
             "timers": len(self._timers),
+            **self.gate.sizes(),
             **self._book.sizes(),
             **self.checks.sizes(),
         }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from rumormill.bep50.guards import prices
 from rumormill.bep50.guards.proofs import ProvenAddresses
 from rumormill.bep50.overlay.duties import Common, Duties, Search
 from rumormill.bep50.overlay.lookup import Lookup
@@ -146,6 +147,7 @@ class Overlay:
         pending = self.transactions.finish(peer, answer.transaction)
         if pending is None:
             common.drops.count("answer", "unasked")
+            common.toll.charge(peer, prices.UNASKED_ANSWER)
             return
         common.proofs.prove(peer, now)
         version = self.table.version
@@ -171,6 +173,7 @@ class Overlay:
         pending = self.transactions.finish(peer, failure.transaction)
         if pending is None:
             common.drops.count("answer", "unasked")
+            common.toll.charge(peer, prices.UNASKED_ANSWER)
             return
         common.proofs.prove(peer, now)
         if pending.kind == PUT:

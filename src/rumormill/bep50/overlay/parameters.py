@@ -7,7 +7,11 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from rumormill.core.errors import ConfigError
+from rumormill.core.limits import WorkLimits
 from rumormill.core.parameters import Parameters
+
+SHORTEST_REST = 1.0
+"""Seconds for which a source's packets are dropped at least: one event in the trace for each."""
 
 
 class OverlayParameters(Parameters):
@@ -81,14 +85,20 @@ class OverlayParameters(Parameters):
 
     token_rotation: float = Field(default=300.0, gt=0)
     """Seconds that a secret for tokens is in use: a token is good for once to twice as long."""
-    query_rate: float = Field(default=200.0, gt=0)
-    """Queries a second that we answer to one IP address (IPv6: to one /64). A put with a good token
-    and a newer value is free."""
-    query_burst: float = Field(default=1000.0, ge=1)
-    """Queries of one IP address at once."""
-    most_forgeries: int = Field(default=10, ge=1)
-    """Items with a wrong signature that a neighbour, or an IP address that is none, may send in a
-    minute; what it sends after that is not checked any more."""
+    work_share: float = Field(default=0.02, gt=0, le=1)
+    """Of one core: how much work one source (an IPv4 address, an IPv6 /64) may make us do for
+    nothing; 0.02 are 200 answers a second. Beyond it its packets are dropped before they are read,
+    until time has paid for it. Answers to our queries and new values with a good signature cost
+    nothing."""
+    work_burst: float = Field(default=0.1, gt=0, allow_inf_nan=False)
+    """Seconds of such work that a source may make us do at once; 0.1 are 1000 answers, 20 packets
+    that cannot be read, or 10 values with a wrong signature."""
+    work_patience: float = Field(default=5.0, gt=0, allow_inf_nan=False)
+    """Seconds that the packets of a source may be dropped for what no honest node sends, and a
+    tenth of a second more with each that passes; then none is read for a minute."""
+    strangers_share: float = Field(default=0.5, gt=0, le=1)
+    """Of one core: how much work all sources together may make us do that have not shown that they
+    are at their own address. Beyond it those that we know are served, and strangers wait."""
     unproven_nodes: int = Field(default=2, ge=0, le=16)
     """Nodes in an answer to an address that has not proven yet that it is the sender's own; such an
     answer has no value either, only its number."""
@@ -112,9 +122,14 @@ class OverlayParameters(Parameters):
     most_queries: int = Field(default=4096, ge=1)
     """Queries of one topic that may wait for an answer."""
     most_addresses: int = Field(default=65_536, ge=1)
-    """Addresses whose rate and whose proof are kept."""
+    """Addresses whose account and whose proof are kept."""
     trace_packets: bool = False
     """Trace every packet."""
+
+    @property
+    def work_limits(self) -> WorkLimits:
+        """How much work one source may make us do for nothing."""
+        return WorkLimits(self.work_share, self.work_burst, self.work_patience, SHORTEST_REST)
 
     @model_validator(mode="after")
     def _consistent(self) -> OverlayParameters:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from random import Random
 from typing import NamedTuple
 
+from rumormill.bep50.guards.acquaintances import Awaits, Known
 from rumormill.bep50.guards.proofs import ProvenAddresses
-from rumormill.bep50.guards.rate_limits import RateLimits
 from rumormill.bep50.guards.tokens import Tokens
 from rumormill.bep50.overlay.answering import Answering, Guards
 from rumormill.bep50.overlay.drops import Drops, Wakeable
@@ -21,8 +21,11 @@ from rumormill.bep50.overlay.parameters import OverlayParameters
 from rumormill.bep50.overlay.peer_book import PeerBook
 from rumormill.bep50.overlay.publishing import Publishing
 from rumormill.bep50.overlay.replies import Replies
+from rumormill.bep50.overlay.toll import Toll
 from rumormill.bep50.overlay.topic_node import TopicNode
 from rumormill.bep50.wire.keys import ItemKey
+from rumormill.core.gate import Gate
+from rumormill.core.limits import Allowance
 from rumormill.core.timers import Timers
 
 PINGS_AT_ONCE = 2.0
@@ -50,17 +53,25 @@ def build(
     outbox: Outbox,
     timers: Timers[Wakeable],
     topics: Mapping[bytes, TopicNode],
+    awaits: Awaits,
 ) -> Parts:
-    """Make the parts of one node; ``topics`` are those that it takes part in, by their target."""
+    """Make the parts of one node.
+
+    ``topics`` are those that it takes part in, by their target; ``awaits`` says of an answer
+    whether somebody waits for it.
+    """
     most, rate = parameters.most_addresses, parameters.ping_back_rate
     proofs = ProvenAddresses(parameters.proof_lifetime, most)
     drops = Drops(outbox, timers)
-    common = Common(own_id, parameters, random, entropy, outbox, timers, drops, PeerBook(), proofs)
-    guards = Guards(
-        Tokens(entropy, parameters.token_rotation),
-        RateLimits(parameters.query_rate, parameters.query_burst, most),
-        RateLimits(rate, max(1.0, rate * PINGS_AT_ONCE), 1),
-    )
+    tokens = Tokens(entropy, parameters.token_rotation)
+    book = PeerBook()
+    known = Known(book.is_neighbour, proofs, tokens, awaits)
+    gate = Gate(parameters.work_limits, parameters.strangers_share, known, most)
+    toll = Toll(gate, outbox, timers)
+    common = Common(
+        own_id, parameters, random, entropy, outbox, timers, drops, book, proofs, toll
+    )  # fmt: skip
+    guards = Guards(tokens, Allowance(rate, max(1.0, rate * PINGS_AT_ONCE)))
     replies = Replies(own_id, outbox)
     forwarding = Forwarding(parameters, outbox, timers, drops)
     joining = Joining(common)

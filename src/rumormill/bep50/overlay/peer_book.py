@@ -26,6 +26,10 @@ class PeerBook:
         """Everybody in any table."""
         return tuple(self._tables)
 
+    def is_neighbour(self, peer: Peer) -> bool:
+        """Whether the peer is in any table."""
+        return peer in self._tables
+
     def count(self, peer: Peer, change: int) -> int:
         """The peer entered a table (1) or left one (-1); in how many it is now."""
         count = self._tables.get(peer, 0) + change

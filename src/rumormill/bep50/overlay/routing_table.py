@@ -21,7 +21,7 @@ from operator import attrgetter
 from random import Random
 from typing import NamedTuple
 
-from rumormill.bep50.guards.rate_limits import network_of
+from rumormill.bep50.guards.sources import network_of
 from rumormill.bep50.overlay.buckets import Bucket, Entry
 from rumormill.bep50.overlay.parameters import OverlayParameters
 from rumormill.bep50.wire.addresses import NodeInfo
@@ -301,9 +301,8 @@ class RoutingTable:
         self._note(entry, joined=False)
 
     def _lot(self, peer: Peer) -> bytes:
-        host = network_of(peer)
-        host_bytes = host.encode() if isinstance(host, str) else host
-        first = blake2b(host_bytes, digest_size=8, key=self._lottery).digest()
+        host = network_of(peer).encode()
+        first = blake2b(host, digest_size=8, key=self._lottery).digest()
         return first + blake2b(peer.encode(), digest_size=8, key=self._lottery).digest()
 
     def _is_crowded(self, peer: Peer) -> bool:

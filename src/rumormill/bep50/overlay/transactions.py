@@ -84,6 +84,11 @@ class Transactions(Generic[Context]):
         del self._pending[transaction]
         return found
 
+    def awaits(self, peer: Peer, transaction: bytes) -> bool:
+        """Whether an answer of ``peer`` with this id would belong to a query."""
+        found = self._pending.get(transaction)
+        return found is not None and found.peer == peer
+
     def expired(self, now: float) -> list[Pending[Context]]:
         """The queries whose deadline has come, in that order; they are over."""
         deadlines = self._deadlines

@@ -5,7 +5,12 @@ The machine sees addresses instead of sockets: each datagram that comes is :clas
 there is one socket for each of the two and no more. The family's
 :class:`~rumormill.core.addresses.Addresses` reads and writes what stands for them.
 
-    udp = Udp(driver.feed, addresses, on_lost)
+A flood takes nobody's turn: who is turned away at the machine's gate
+(:class:`~rumormill.core.gate.Gatekeeper`) costs us the reading of its datagrams and no more; when
+many come that are not, their sources take turns; and after a slice of time the rest of the node has
+its turn.
+
+    udp = Udp(driver.feed, addresses, on_lost, machine.gate, driver.now)
     udp.attach(driver)
     listening = await udp.listen(["127.0.0.1:0", "[::1]:0"])
     ...
@@ -20,18 +25,29 @@ import socket
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Never
+from time import monotonic
+from typing import NamedTuple, Never
 
 from rumormill.core.addresses import Addresses, Endpoint
 from rumormill.core.errors import ConfigError, ConnectError, LocalProtocolError
+from rumormill.core.gate import Gatekeeper
 from rumormill.core.machine import Received, Send
 from rumormill.live.driver import Driver
+from rumormill.live.transports.datagram_lanes import DatagramLanes
 from rumormill.live.transports.listening import listen_at, without_zone
+from rumormill.live.transports.losses import Losses, Lost
 from rumormill.live.transports.names import Answer, Place, look_up
 from rumormill.live.transports.words import reason_of, words_for
 
 READ_BURST = 64
-"""Datagrams that are read before other sockets and timers get their turn."""
+"""Datagrams that are handed on as they came; of more than that, sources take turns."""
+
+READ_AT_ONCE = 1024
+"""Datagrams that are read, and perhaps turned away, before other sockets and timers get their turn:
+about two milliseconds."""
+
+SLICE = 0.002
+"""Seconds for which datagrams that wait are handed on before others get their turn."""
 
 LARGEST_DATAGRAM = 4096
 """Bytes. No packet that we know of has more than half of it; a longer one is dropped, counted."""
@@ -50,19 +66,25 @@ EVERYWHERE = {4: "0.0.0.0", 6: "::"}
 
 VERSIONS = {socket.AF_INET: 4, socket.AF_INET6: 6}
 
-Lost = Callable[[str, str | None], None]
-"""Called for a datagram that was lost on our side: why, and the peer if it is known."""
-
 Feed = Callable[[Received], None]
 
 
 class Udp:
     """The sockets of one node."""
 
-    def __init__(self, feed: Feed, addresses: Addresses, lost: Lost) -> None:
-        self._feed = feed
+    def __init__(
+        self,
+        feed: Feed,
+        addresses: Addresses,
+        lost: Lost,
+        gate: Gatekeeper | None = None,
+        now: Callable[[], float] = monotonic,
+    ) -> None:
+        """``now`` is the machine's clock, which its ``gate`` goes by."""
+        self._door = _Door(feed, gate, now)
         self._addresses = addresses
-        self._lost = lost
+        self._losses = Losses(lost)
+        self._lost = self._losses.add
         self._sockets: dict[int | None, _Socket] = {}
         # Each address is needed again and again.
         self._way_to = lru_cache(REMEMBERED)(self._way)
@@ -123,7 +145,7 @@ class Udp:
                 "listen", f"{text} is the second IPv{version} address; there can be one of each"
             )
         sock = _bound(answer)
-        self._sockets[version] = _Socket(sock, self._feed, self._peer_at, self._lost)
+        self._sockets[version] = _Socket(sock, self._door, self._peer_at, self._lost)
         return [sock.getsockname()]
 
     # ---- names
@@ -158,34 +180,105 @@ class Udp:
         for each in self._sockets.values():
             each.close()
         self._sockets.clear()
+        self._losses.report()
+
+
+class _Door(NamedTuple):
+    """The way to the machine."""
+
+    feed: Feed
+    gate: Gatekeeper | None
+    now: Callable[[], float]
 
 
 class _Socket:
     """One socket: reads in bursts, writes at once."""
 
-    __slots__ = ("_feed", "_loop", "_lost", "_peer_at", "_socket", "waiting")
+    __slots__ = (
+        "_door", "_feed", "_lanes", "_loop", "_lost", "_peer_at", "_scheduled", "_socket",
+        "waiting",
+    )  # fmt: skip
 
     def __init__(
-        self, sock: socket.socket, feed: Feed, peer_at: Callable[[Place], str], lost: Lost
+        self,
+        sock: socket.socket,
+        door: _Door,
+        peer_at: Callable[[Place], str],
+        lost: Callable[[str, str | None], None],
     ) -> None:
         self._socket = sock
-        self._feed = feed
+        self._door = door
+        self._feed = door.feed
         self._peer_at = peer_at
         self._lost = lost
+        self._lanes = DatagramLanes()
+        self._scheduled = False
         self._loop = asyncio.get_running_loop()
         self.waiting: deque[tuple[str, Place, bytes]] = deque()
         self._loop.add_reader(sock.fileno(), self._readable)
 
     def _readable(self) -> None:
-        feed, receive, peer_at = self._feed, self._socket.recvfrom, self._peer_at
-        for _ in range(READ_BURST):
+        if self._lanes:
+            self._read_more()
+            return
+        came = self._read(READ_BURST)
+        feed, sock = self._feed, self._socket
+        until = monotonic() + SLICE
+        for number, (_, datagram) in enumerate(came, 1):
+            feed(datagram)
+            if sock.fileno() < 0:
+                return  # closed by what the datagram led to
+            if monotonic() >= until and number < len(came):
+                self._let_wait(came[number:])
+                break
+        if len(came) == READ_BURST:
+            # There is more, perhaps much more, and of one source.
+            self._read_more()
+
+    def _read_more(self) -> None:
+        """Take out what the system holds, and let sources have their turns."""
+        room = min(self._lanes.room, READ_AT_ONCE)
+        if room > 0:
+            self._let_wait(self._read(room))
+
+    def _let_wait(self, came: list[tuple[Place, Received]]) -> None:
+        lanes = self._lanes
+        for place, datagram in came:
+            if not lanes.add(place, datagram):
+                self._lost("too_many_of_one_source", datagram.peer)
+        self._serve_soon()
+
+    def _serve_soon(self) -> None:
+        if self._lanes and not self._scheduled:
+            self._scheduled = True
+            self._loop.call_soon(self._serve)
+
+    def _serve(self) -> None:
+        """Hand on what waits, for a slice of time."""
+        self._scheduled = False
+        lanes, sock = self._lanes, self._socket
+        feed, gate, now = self._door
+        until = monotonic() + SLICE
+        while lanes and sock.fileno() >= 0:
+            datagram = lanes.take()
+            # Its source may have used up its allowance with what was handed on since it came.
+            if gate is None or not gate.alert or gate.admits(*datagram, now()):
+                feed(datagram)
+            if monotonic() >= until:
+                break
+        self._serve_soon()
+
+    def _read(self, most: int) -> list[tuple[Place, Received]]:
+        """What has come and may come in, up to so many; who is turned away does not count."""
+        receive, peer_at = self._socket.recvfrom, self._peer_at
+        _, gate, now = self._door
+        came: list[tuple[Place, Received]] = []
+        for _ in range(READ_AT_ONCE):
             try:
                 packet, place = receive(LARGEST_DATAGRAM + 1)
             except (BlockingIOError, InterruptedError):
-                return
+                break
             except OSError as error:
-                if self._socket.fileno() < 0:
-                    return  # closed by what the last datagram led to
                 # What a datagram of ours met on its way; a machine learns it from the silence.
                 self._lost(reason_of(error), None)
                 continue
@@ -194,7 +287,13 @@ class _Socket:
             elif place[1] == 0:
                 self._lost("source_port_0", None)  # nobody is there to be answered
             else:
-                feed(Received(peer_at(place), packet))
+                peer = peer_at(place)
+                if gate is not None and gate.alert and not gate.admits(peer, packet, now()):
+                    continue
+                came.append((place, Received(peer, packet)))
+                if len(came) >= most:
+                    break
+        return came
 
     def place_towards(self, place: Place) -> Place | None:
         """Our own place as the peer at ``place`` sees it, unless it is changed on the way."""
@@ -240,6 +339,7 @@ class _Socket:
     def close(self) -> None:
         """Read and write no more."""
         self._loop.remove_reader(self._socket.fileno())
+        self._lanes.clear()
         if self.waiting:
             self._loop.remove_writer(self._socket.fileno())
             for peer, _, _ in self.waiting:
