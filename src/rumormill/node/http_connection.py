@@ -11,13 +11,15 @@ import asyncio
 import json
 import logging
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import h11
 from uvicorn.config import Config
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from rumormill.live.transports.turns import Line, Turns
 from rumormill.node.connections import Caller, Connections, owner_of
 from rumormill.node.guard import CALLER
 from rumormill.node.settings import HttpLimits
@@ -56,6 +58,36 @@ class Phase(Enum):
         return self.value.strip()
 
 
+class _Gate:
+    """A socket that is read unless somebody holds it: uvicorn for want of room, or we because it is
+    the turn of others. It stands for the transport where uvicorn wants to hold it.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._holders: set[str] = set()
+
+    def hold(self, holder: str) -> None:
+        """Do not read."""
+        self._holders.add(holder)
+        if not self._transport.is_closing():
+            self._transport.pause_reading()
+
+    def let_go(self, holder: str) -> None:
+        """Read, if nobody else holds it."""
+        self._holders.discard(holder)
+        if not self._holders and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def pause_reading(self) -> None:
+        """uvicorn has no room."""
+        self.hold("uvicorn")
+
+    def resume_reading(self) -> None:
+        """It has again."""
+        self.let_go("uvicorn")
+
+
 class HttpConnection(H11Protocol):
     """A connection with bounds on how long it may take."""
 
@@ -64,6 +96,7 @@ class HttpConnection(H11Protocol):
         config: Config,
         server_state: ServerState,
         connections: Connections,
+        turns: Turns,
         limits: HttpLimits,
         tally: Tally,
     ) -> None:
@@ -72,6 +105,7 @@ class HttpConnection(H11Protocol):
         super().__init__(config, server_state, {CALLER: self._caller}, loop)
         self.logger = log
         self._connections = connections
+        self._turns = turns
         self._limits = limits
         self._tally = tally
         self._phase = Phase.NEW
@@ -86,6 +120,9 @@ class HttpConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Somebody has connected."""
         super().connection_made(transport)
+        self._gate = _Gate(transport)
+        self.flow = FlowControl(cast("asyncio.Transport", self._gate))
+        self._line = Line(self._turns, self, self._take)
         host = self.client[0] if self.client else ""
         if self._connections.admit(self._caller, owner_of(host)):
             self._wait_until(self._limits.header_timeout)
@@ -93,10 +130,23 @@ class HttpConnection(H11Protocol):
             self._abort()
 
     def data_received(self, data: bytes) -> None:
-        """Read on."""
+        """Read on, when it is this connection's turn."""
+        self._line.take(data)
+
+    def _take(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
         self._received += len(data)
         super().data_received(data)
         self._look()
+
+    def pause_reading(self) -> None:
+        """Others have their turn first."""
+        self._gate.hold("turn")
+
+    def resume_reading(self) -> None:
+        """Its turn has come."""
+        self._gate.let_go("turn")
 
     def on_response_complete(self) -> None:
         """The answer is given."""
@@ -116,6 +166,7 @@ class HttpConnection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It is over."""
+        self._line.end()
         self._stop_timer()
         self._unwatch_answer()
         self._connections.gone(self._caller)

@@ -49,6 +49,9 @@ class PublishRoutes:
     def __init__(self, networks: Sequence[Network], ledger: Ledger) -> None:
         self._networks = networks
         self._ledger = ledger
+        largest = max((each.capabilities.largest_message for each in networks), default=0)
+        # As JSON, what is not ASCII may be three times as long as in UTF-8.
+        self._largest_json = min(LARGEST_JSON, 3 * largest + (64 << 10))
         self._decoding = asyncio.Semaphore(DECODERS)
 
     @property
@@ -60,7 +63,7 @@ class PublishRoutes:
         ]
 
     async def _one(self, request: Request) -> Response:
-        body = await read_body(request, JSON, LARGEST_JSON)
+        body = await read_body(request, JSON, self._largest_json)
         message = read_object(body)
         known = {"topic", "data", "data_base64", "key", "key_base64", "headers", "network"}
         for name in message:

@@ -18,6 +18,7 @@ import uvicorn
 
 from rumormill.core.errors import ConfigError
 from rumormill.live.transports.descriptors import Listener, descriptor_limit
+from rumormill.live.transports.turns import Turns
 from rumormill.node.app import HttpState, NodeParts, build_app
 from rumormill.node.connections import Connections, most_connections
 from rumormill.node.http_connection import HttpConnection
@@ -27,6 +28,10 @@ from rumormill.node.tally import CLOSED, Tally
 LAST_SECONDS: Final = 2
 """That requests have to finish when the node ends."""
 
+
+BACKLOG: Final = 1024
+"""Connections that may wait for us to take them: one that finds no room comes again after a second,
+whoever it belongs to."""
 
 TELL_SECONDS: Final = 1.0
 """Between two times that what happened is traced."""
@@ -41,6 +46,7 @@ class _Server(uvicorn.Server):
                  tally: Tally) -> None:  # fmt: skip
         super().__init__(config)
         self._connections = connections
+        self._turns = Turns()
         self._limits = limits
         self._tally = tally
 
@@ -59,7 +65,12 @@ class _Server(uvicorn.Server):
 
     def _connection(self) -> HttpConnection:
         return HttpConnection(
-            self.config, self.server_state, self._connections, self._limits, self._tally
+            self.config,
+            self.server_state,
+            self._connections,
+            self._turns,
+            self._limits,
+            self._tally,
         )
 
     def _short(self) -> bool:
@@ -129,7 +140,7 @@ def listen(settings: HttpSettings) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        listener.listen(128)
+        listener.listen(BACKLOG)
         listener.setblocking(False)
     except OSError as error:
         listener.close()
