@@ -136,6 +136,8 @@ class HttpConnection(H11Protocol):
     def _take(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
+        if self._phase is not Phase.BODY:
+            self._received = 0
         self._received += len(data)
         super().data_received(data)
         self._look()
@@ -207,7 +209,6 @@ class HttpConnection(H11Protocol):
             if before is not Phase.NEW:  # else it has had part of its time already
                 self._wait_until(limits.header_timeout)
         elif phase is Phase.BODY:
-            self._received = 0
             self._wait_until(limits.body_timeout)
         elif phase is Phase.LEFTOVER:
             self._wait_until(LEFTOVER_SECONDS)

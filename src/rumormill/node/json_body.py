@@ -10,10 +10,11 @@ import json
 import re
 from typing import Any, Final, Never
 
+from rumormill.capture.envelope import MOST_HEADERS
 from rumormill.node.guard import Refusal
 
-MOST_TEXTS: Final = 4096
-"""In one object: two for each header, and a few more."""
+MOST_TEXTS: Final = 2 * MOST_HEADERS + 16
+"""In one body: two for each header, and a few more."""
 
 MOST_OBJECTS: Final = 2
 

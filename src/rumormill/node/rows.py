@@ -56,7 +56,7 @@ def decode_rows(body: bytes | bytearray, largest: int) -> Rows:
             batch.validate(full=True)  # places that point out of the body would end the node
     except (pa.ArrowException, OSError) as error:
         raise Refusal(400, f"the body is no Arrow IPC stream: {error}") from error
-    _check_sizes(batches, len(body))
+    check_sizes(batches, len(body))
     digest = hashlib.sha256()
     rows = []
     for number, fields in enumerate(_fields(batches)):
@@ -69,7 +69,7 @@ def decode_rows(body: bytes | bytearray, largest: int) -> Rows:
     return Rows(rows, digest.digest())
 
 
-def _check_sizes(batches: list[pa.RecordBatch], sent: int) -> None:
+def check_sizes(batches: list[pa.RecordBatch], sent: int) -> None:
     """That the rows, as objects of Python, are not many times what was sent."""
     count = sum(batch.num_rows for batch in batches)
     if count > MOST_ROWS:
