@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rumormill.core.errors import ConfigError
-from rumormill.node.settings import HttpSettings, is_loopback, read_http_settings
+from rumormill.node.settings import HttpLimits, HttpSettings, is_loopback, read_http_settings
 
 TOKEN = "a-long-random-token"
 
@@ -67,3 +68,11 @@ def test_what_is_loopback() -> None:
 def test_a_token_must_be_one_line() -> None:
     with pytest.raises(ConfigError, match="one line of text"):
         HttpSettings("127.0.0.1", 0, f"{TOKEN}\nmore")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("header_timeout", 0), ("max_connections", 1.5), ("idle_timeout", "soon")]
+)
+def test_a_wrong_limit_is_told_with_its_key(key: str, value: Any) -> None:
+    with pytest.raises(ConfigError, match=f"http.{key}: must be .*, not {value!r}"):
+        HttpLimits(**{key: value})

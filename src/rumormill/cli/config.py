@@ -11,6 +11,7 @@
     [http]
     listen = "127.0.0.1:7700"
     token_file = "token"              # made if there is none; needed where others can reach it
+    header_timeout = 10               # and the other limits of docs/http.md
 
     [spool]
     folder = "spool"                  # see rumormill.cli.spool
@@ -33,7 +34,7 @@ from rumormill.core.errors import ConfigError
 from rumormill.live.families import find_family, network_names
 from rumormill.live.setting_keys import kinds_of
 from rumormill.live.settings import known_keys
-from rumormill.node.settings import HttpSettings, read_http_settings
+from rumormill.node.settings import LIMIT_KEYS, HttpLimits, HttpSettings, read_http_settings
 
 OWN_KEYS = ("name", "listen", "bootstrap", "topics", "key_file")
 TABLES = ("network", "http", "spool")
@@ -86,14 +87,18 @@ def read_http(tables: Mapping[str, Any], folder: Path) -> HttpSettings | None:
     if not isinstance(table, dict):
         raise UsageError("http: write [http], and its keys below")
     for key, value in table.items():
+        if key in LIMIT_KEYS:
+            continue
         if key not in ("listen", "token_file"):
-            raise UsageError(f"http.{key}: there is no such key, only listen and token_file")
+            known = ", ".join(("listen", "token_file", *LIMIT_KEYS))
+            raise UsageError(f"http.{key}: there is no such key, only {known}")
         if not isinstance(value, str):
             raise UsageError(f"http.{key}: must be a text, not {value!r}")
     if "listen" not in table:
         raise UsageError("http.listen: is missing, as in 127.0.0.1:7700")
     token_file = table.get("token_file")
-    return read_http_settings(table["listen"], folder / token_file if token_file else None)
+    limits = HttpLimits(**{key: table[key] for key in LIMIT_KEYS if key in table})
+    return read_http_settings(table["listen"], folder / token_file if token_file else None, limits)
 
 
 def _plan(table: Mapping[str, Any], folder: Path) -> NetworkPlan:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -15,11 +15,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from rumormill.live.network import Network
+from rumormill.node.connections import Connections
 from rumormill.node.guard import Guard, Refusal, on_http_error, on_refusal
 from rumormill.node.ledger import Ledger
 from rumormill.node.publish_routes import PublishRoutes
 from rumormill.node.settings import HttpSettings
 from rumormill.node.spool_routes import SpoolRoutes
+from rumormill.node.tally import Tally
 
 LEDGER: Final = "published"
 """The ledger's file, in the folder of the spool."""
@@ -34,11 +36,30 @@ class NodeParts:
     """The folder of the spool, if the node keeps one."""
 
 
-def build_app(parts: NodeParts, settings: HttpSettings) -> Starlette:
+class HttpState(NamedTuple):
+    """How the HTTP side itself stands."""
+
+    tally: Tally
+    connections: Connections | None = None
+    """None without a server."""
+
+    def describe(self) -> dict[str, Any]:
+        """As ``/v1/node`` tells it."""
+        connections = self.connections
+        sizes: dict[str, int] = {}
+        if connections is not None:
+            sizes = {**connections.sizes(), "max_connections": connections.most}
+        return {**sizes, "counters": dict(self.tally.counters)}
+
+
+def build_app(
+    parts: NodeParts, settings: HttpSettings, state: HttpState | None = None
+) -> Starlette:
     """Everything that is answered over HTTP."""
+    state = state or HttpState(Tally())
     ledger = Ledger(None if parts.spool is None else parts.spool / LEDGER)
     spool = SpoolRoutes(parts.spool)
-    description = _Description(parts, spool)
+    description = _Description(parts, spool, state)
     return Starlette(
         routes=[
             Route("/v1/node", description.node),
@@ -46,7 +67,7 @@ def build_app(parts: NodeParts, settings: HttpSettings) -> Starlette:
             *spool.routes,
             *PublishRoutes(parts.networks, ledger).routes,
         ],
-        middleware=[Middleware(Guard, settings=settings)],
+        middleware=[Middleware(Guard, settings=settings, tally=state.tally)],
         exception_handlers={
             Refusal: on_refusal,
             HTTPException: on_http_error,
@@ -57,8 +78,9 @@ def build_app(parts: NodeParts, settings: HttpSettings) -> Starlette:
 class _Description:
     """Who this node is, and what it listens to."""
 
-    def __init__(self, parts: NodeParts, spool: SpoolRoutes) -> None:
+    def __init__(self, parts: NodeParts, spool: SpoolRoutes, state: HttpState) -> None:
         self._parts = parts
+        self._state = state
         self._spool = spool
 
     async def node(self, request: Request) -> Response:
@@ -73,7 +95,9 @@ class _Description:
         ]
         first: dict[str, Any] = networks[0] if networks else {}
         spool = await self._spool.describe()
-        return JSONResponse({**first, "networks": networks, "spool": spool})
+        return JSONResponse(
+            {**first, "networks": networks, "spool": spool, "http": self._state.describe()}
+        )
 
     async def topics(self, request: Request) -> Response:
         topics = [

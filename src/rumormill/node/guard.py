@@ -12,12 +12,17 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rumormill.node.connections import Caller
 from rumormill.node.settings import HttpSettings, is_loopback
+from rumormill.node.tally import REFUSED, Tally
 
 log = logging.getLogger("rumormill.node")
 
 JSON: Final = "application/json"
 ARROW: Final = "application/vnd.apache.arrow.stream"
+
+CALLER: Final = "rumormill.caller"
+"""Where the state of a request's scope has its :class:`~rumormill.node.connections.Caller`."""
 
 
 class Refusal(Exception):
@@ -42,35 +47,36 @@ class Guard:
     to point here.
     """
 
-    def __init__(self, app: ASGIApp, settings: HttpSettings) -> None:
+    def __init__(self, app: ASGIApp, settings: HttpSettings, tally: Tally) -> None:
         self._app = app
+        self._tally = tally
         self._token = None if settings.token is None else settings.token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, whatever happens on the way."""
         if scope["type"] != "http":
             return
-        try:
-            self._check(Request(scope))
-        except Refusal as refusal:
-            await refusal.response()(scope, receive, send)
-            return
         begun = False
 
         async def sending(message: Message) -> None:
             nonlocal begun
             begun = True
+            if message["type"] == "http.response.start" and message["status"] >= 400:
+                self._tally.add(REFUSED, str(message["status"]), address_of(scope))
             await send(message)
 
         try:
+            self._check(Request(scope))
             await self._app(scope, receive, sending)
+        except Refusal as refusal:
+            await refusal.response()(scope, receive, sending)
         except ClientDisconnect:
             return  # nobody is left to tell
         except Exception:
             log.exception("%s %s failed", scope["method"], scope["path"])
             if not begun:
                 failure = Refusal(500, "the node failed at this; its log says more")
-                await failure.response()(scope, receive, send)
+                await failure.response()(scope, receive, sending)
 
     def _check(self, request: Request) -> None:
         if self._token is None:
@@ -79,31 +85,55 @@ class Guard:
             if not is_loopback((name or host).removeprefix("[").removesuffix("]")):
                 raise Refusal(403, f"this node answers on loopback only, not as {host!r}")
             return
+        caller = caller_of(request.scope)
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not hmac.compare_digest(
             given.strip().encode("utf-8", "replace"), self._token
         ):
+            if caller is not None:
+                caller.refused = True
             raise Refusal(401, "this node asks for its token, in 'Authorization: Bearer TOKEN'")
+        if caller is not None:
+            caller.has_shown_token()
 
 
-async def read_body(request: Request, content_type: str, most: int) -> bytes:
-    """The body, if it is of this type and not larger than that.
+def caller_of(scope: Scope) -> Caller | None:
+    """The connection that a request came by; None without a server."""
+    caller: Caller | None = scope.get("state", {}).get(CALLER)
+    return caller
+
+
+def address_of(scope: Scope) -> str | None:
+    """Where a request came from."""
+    caller = caller_of(scope)
+    return None if caller is None else caller.address
+
+
+async def read_body(request: Request, content_type: str, most: int) -> bytearray:
+    """The body, if it is of this type, not compressed, and not larger than that.
 
     The type is asked for because a web page of another site cannot send it without asking first.
+    Nothing is decompressed: what it would become can be a thousand times what was sent.
     """
     given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if given != content_type:
-        raise Refusal(415, f"the body must be {content_type}, not {given or 'untyped'}")
+        raise Refusal(415, f"the body must be {content_type}, not {given[:40] or 'untyped'}")
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("", "identity"):
+        raise Refusal(415, f"the body must not be compressed, and is by {encoding[:40]!r}")
     too_large = Refusal(413, f"the body has more than {most} bytes; send it in smaller parts")
     length = request.headers.get("content-length", "0")
     if length.isdigit() and int(length) > most:
         raise too_large
+    caller = caller_of(request.scope)
     body = bytearray()
     async for part in request.stream():
         body += part
         if len(body) > most:
             raise too_large
-    return bytes(body)
+        if caller is not None and not caller.hold(len(part)):
+            raise Refusal(503, "the node has too many large bodies at once; come again")
+    return body
 
 
 def whole_number(request: Request, key: str, required: bool = True) -> int | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,11 +18,14 @@ from rumormill.core.receipt import Receipt
 from rumormill.core.topic import check_topic
 from rumormill.live.network import Network
 from rumormill.node.guard import ARROW, JSON, Refusal, read_body
+from rumormill.node.json_body import read_object
 from rumormill.node.ledger import LONGEST_KEY, Ledger
 from rumormill.node.rows import Row, decode_rows, make_data
 
 LARGEST_JSON: Final = 8 << 20
 LARGEST_BATCH: Final = 16 << 20
+DECODERS: Final = 2
+"""Batches that are taken apart at the same time: each takes several times its size meanwhile."""
 LONGEST_WAIT: Final = 30.0
 """Seconds that a caller may let a message wait for its first listener."""
 
@@ -47,6 +49,10 @@ class PublishRoutes:
     def __init__(self, networks: Sequence[Network], ledger: Ledger) -> None:
         self._networks = networks
         self._ledger = ledger
+        largest = max((each.capabilities.largest_message for each in networks), default=0)
+        # As JSON, what is not ASCII may be three times as long as in UTF-8.
+        self._largest_json = min(LARGEST_JSON, 3 * largest + (64 << 10))
+        self._decoding = asyncio.Semaphore(DECODERS)
 
     @property
     def routes(self) -> list[Route]:
@@ -57,19 +63,17 @@ class PublishRoutes:
         ]
 
     async def _one(self, request: Request) -> Response:
-        body = await read_body(request, JSON, LARGEST_JSON)
-        try:
-            message = json.loads(body)
-        except ValueError:
-            raise Refusal(400, "the body is no JSON") from None
-        if not isinstance(message, dict):
-            raise Refusal(400, 'the body must be an object as {"topic": "weather", "data": "..."}')
+        body = await read_body(request, JSON, self._largest_json)
+        message = read_object(body)
         known = {"topic", "data", "data_base64", "key", "key_base64", "headers", "network"}
         for name in message:
             if name not in known:
                 raise Refusal(
                     400, f"there is no {name[:40]!r}; there are {', '.join(sorted(known))}"
                 )
+        for name in ("topic", "network"):
+            if not isinstance(message.get(name), str | None):
+                raise Refusal(400, f"{name} must be a text")
         network = self._network(message.get("network"))
         try:
             data = make_data(_value(message), _bytes(message, "key"), _headers(message))
@@ -88,7 +92,8 @@ class PublishRoutes:
         network = self._network(request.query_params.get("network"))
         ready = _ready(request, 10.0)
         body = await read_body(request, ARROW, LARGEST_BATCH)
-        found = await asyncio.to_thread(decode_rows, body, network.capabilities.largest_message)
+        async with self._decoding:
+            found = await asyncio.to_thread(decode_rows, body, network.capabilities.largest_message)
         async with self._ledger.one_at_a_time(key):
             if self._ledger.knows(key, found.digest):
                 outcome = Outcome(repeated=len(found.rows))
@@ -183,9 +188,14 @@ def _bytes(message: dict[str, Any], name: str) -> bytes | None:
 
 def _headers(message: dict[str, Any]) -> list[dict[str, Any]]:
     """``{"name": "text"}``; the order is kept."""
-    headers = message.get("headers") or {}
+    headers = message.get("headers")
+    if headers is None:
+        return []
     if not isinstance(headers, dict) or not all(isinstance(v, str) for v in headers.values()):
         raise Refusal(400, 'headers must be an object of texts, as {"unit": "mm"}')
-    return [
-        {"key": name, "value": text.encode("utf-8", "replace")} for name, text in headers.items()
-    ]
+    try:
+        for name in headers:
+            name.encode()
+        return [{"key": name, "value": text.encode()} for name, text in headers.items()]
+    except UnicodeEncodeError:
+        raise Refusal(400, "headers cannot be written as UTF-8") from None

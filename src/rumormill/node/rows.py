@@ -12,6 +12,7 @@ from rumormill.capture.envelope import encode
 from rumormill.capture.schema import HEADERS
 from rumormill.core.errors import LocalProtocolError
 from rumormill.core.topic import check_topic
+from rumormill.node.arrow_body import check_stream
 from rumormill.node.guard import Refusal
 
 BATCH_SCHEMA: Final = pa.schema(
@@ -24,6 +25,8 @@ BATCH_SCHEMA: Final = pa.schema(
 )
 
 MOST_ROWS: Final = 100_000
+MOST_HEADERS: Final = 200_000
+"""In one batch, over all rows: an empty one is 8 bytes of it, and some hundred in Python."""
 
 
 class Row(NamedTuple):
@@ -40,8 +43,9 @@ class Rows(NamedTuple):
     digest: bytes
 
 
-def decode_rows(body: bytes, largest: int) -> Rows:
+def decode_rows(body: bytes | bytearray, largest: int) -> Rows:
     """The rows of a body, all of which can be published; a :class:`Refusal` names the first bad."""
+    check_stream(body)
     try:
         with pa.ipc.open_stream(pa.py_buffer(body)) as stream:
             if not stream.schema.equals(BATCH_SCHEMA):
@@ -52,9 +56,7 @@ def decode_rows(body: bytes, largest: int) -> Rows:
             batch.validate(full=True)  # places that point out of the body would end the node
     except (pa.ArrowException, OSError) as error:
         raise Refusal(400, f"the body is no Arrow IPC stream: {error}") from error
-    count = sum(batch.num_rows for batch in batches)
-    if count > MOST_ROWS:
-        raise Refusal(413, f"{count} rows, at most {MOST_ROWS} go into one batch")
+    check_sizes(batches, len(body))
     digest = hashlib.sha256()
     rows = []
     for number, fields in enumerate(_fields(batches)):
@@ -65,6 +67,19 @@ def decode_rows(body: bytes, largest: int) -> Rows:
         digest.update(row.data)
         rows.append(row)
     return Rows(rows, digest.digest())
+
+
+def check_sizes(batches: list[pa.RecordBatch], sent: int) -> None:
+    """That the rows, as objects of Python, are not many times what was sent."""
+    count = sum(batch.num_rows for batch in batches)
+    if count > MOST_ROWS:
+        raise Refusal(413, f"{count} rows, at most {MOST_ROWS} go into one batch")
+    # Columns can point to the same bytes, and each would get its own copy of them.
+    if sum(batch.nbytes for batch in batches) > sent:
+        raise Refusal(413, "the columns of the batch share their bytes; send each its own")
+    headers = sum(len(batch.column("headers").flatten()) for batch in batches)
+    if headers > MOST_HEADERS:
+        raise Refusal(413, f"{headers} headers, at most {MOST_HEADERS} go into one batch")
 
 
 def make_data(value: bytes | None, key: bytes | None, headers: Any) -> bytes:

@@ -6,7 +6,7 @@ import contextlib
 import ipaddress
 import logging
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +20,50 @@ SHORTEST_TOKEN: Final = 16
 
 
 @dataclass(frozen=True)
+class HttpLimits:
+    """What callers may take of the node; keys of ``[http]`` in ``node.toml``.
+
+    >>> HttpLimits(header_timeout=-1)
+    Traceback (most recent call last):
+    rumormill.core.errors.ConfigError: http.header_timeout: must be more than 0, not -1
+    """
+
+    header_timeout: float = 10.0
+    """Seconds from the connection, or from the first byte of a further request, until the headers
+    must be whole."""
+    body_timeout: float = 30.0
+    """Seconds that a body may take, and one more for every ``slowest_rate`` bytes of it."""
+    answer_timeout: float = 30.0
+    """Seconds in which a caller must take some of its answer: ``slowest_rate`` for each of them."""
+    idle_timeout: float = 30.0
+    """Seconds that a connection may be without a request after its last answer."""
+    slowest_rate: int = 1024
+    """Bytes a second: slower bodies and answers are given up."""
+    max_connections: int = 512
+    """Connections in all, and never more than a quarter of the file descriptors that the process
+    may have: the others are for peers."""
+    max_connections_per_address: int = 64
+    """Connections from one address (IPv6: one /64) that have not shown the token, or, where none is
+    asked for, that wait for nothing."""
+    max_body_bytes: int = 32 << 20
+    """Bytes of bodies that are kept at once, all together. The first 64 KiB of each are always
+    taken."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            whole = each.type == "int"
+            if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+                kind = "a whole number" if whole else "a number"
+                raise ConfigError(f"http.{each.name}", f"must be {kind}, not {value!r}")
+            if not 0 < value < float("inf"):
+                raise ConfigError(f"http.{each.name}", f"must be more than 0, not {value!r}")
+
+
+LIMIT_KEYS: Final = tuple(each.name for each in fields(HttpLimits))
+
+
+@dataclass(frozen=True)
 class HttpSettings:
     """An address to listen on, and the token that callers must bring.
 
@@ -29,6 +73,7 @@ class HttpSettings:
     host: str
     port: int
     token: str | None = None
+    limits: HttpLimits = field(default=HttpLimits(), repr=False)
 
     def __post_init__(self) -> None:
         if self.token is not None and len(self.token) < SHORTEST_TOKEN:
@@ -46,7 +91,9 @@ class HttpSettings:
             )
 
 
-def read_http_settings(bind: str, token_file: Path | None = None) -> HttpSettings:
+def read_http_settings(
+    bind: str, token_file: Path | None = None, limits: HttpLimits | None = None
+) -> HttpSettings:
     """``127.0.0.1:7700``, ``[::1]:7700`` or ``localhost:0``, and the file that holds the token.
 
     >>> read_http_settings("127.0.0.1:7700")
@@ -57,7 +104,8 @@ def read_http_settings(bind: str, token_file: Path | None = None) -> HttpSetting
     usable = colon and host and port.isascii() and port.isdigit() and int(port) < 65536
     if not usable or "/" in host:
         raise ConfigError("http", f"must be HOST:PORT as in 127.0.0.1:7700, not {bind!r}")
-    return HttpSettings(host, int(port), None if token_file is None else read_token(token_file))
+    token = None if token_file is None else read_token(token_file)
+    return HttpSettings(host, int(port), token, limits or HttpLimits())
 
 
 def read_token(file: Path) -> str:

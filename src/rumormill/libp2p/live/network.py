@@ -25,6 +25,7 @@ from rumormill.core.machine import (
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities
+from rumormill.core.trace import CONNECTION_REFUSED
 from rumormill.core.transport import Dial, DialEnded, Listening, TransportInput
 from rumormill.libp2p.gossipsub.router import GossipsubRouter
 from rumormill.libp2p.host.host import Host
@@ -84,7 +85,12 @@ class Libp2pNetwork(MessageNetwork):
             trace_each=settings.live.trace_each,
         )
         close_timeout = settings.live.close_timeout
-        self._tcp = Tcp(self._driver.feed, Multiaddrs(), close_timeout=close_timeout)
+        self._tcp = Tcp(
+            self._driver.feed,
+            Multiaddrs(),
+            close_timeout=close_timeout,
+            on_short=lambda: self.emit(CONNECTION_REFUSED, reason="too_many_open_files"),
+        )
         self._dials: dict[str, list[asyncio.Future[str]]] = {}
         self._tcp.attach(self._driver)
         self._driver.on(DialEnded, self._dial_ended)

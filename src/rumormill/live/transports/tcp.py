@@ -34,8 +34,9 @@ from rumormill.core.transport import (
     WriteBytes,
 )
 from rumormill.live.driver import Driver
+from rumormill.live.transports.descriptors import Listener, listening_sockets
 from rumormill.live.transports.listening import listen_at, without_zone
-from rumormill.live.transports.names import FAMILIES, Answer, Place, interleaved, look_up
+from rumormill.live.transports.names import Answer, Place, interleaved, look_up
 from rumormill.live.transports.race import first_to_connect
 from rumormill.live.transports.tcp_connection import Connection
 from rumormill.live.transports.turns import Turns
@@ -56,18 +57,21 @@ class Tcp:
         addresses: Addresses,
         *,
         close_timeout: float = 5.0,
+        on_short: Callable[[], None] = lambda: None,
     ) -> None:
+        """``on_short`` hears of each connection for which there was no file descriptor."""
         self.feed = feed
         self.turns = Turns()
         """Whose turn it is to be read, among all connections."""
         self._addresses = addresses
         self._close_timeout = close_timeout
         self._numbers = itertools.count(1)
-        self._servers: list[asyncio.Server] = []
+        self._listeners: list[Listener] = []
         self._connections: dict[int, Connection] = {}
         self._dials: dict[int, asyncio.Task[None]] = {}
         self._lingering = 0
         self._late_writes = 0
+        self._on_short = on_short
         self._closing = False
         self._gone: asyncio.Future[None] | None = None
 
@@ -97,15 +101,15 @@ class Tcp:
         return await listen_at(addresses, self._addresses, self._listen)
 
     async def _listen(self, text: str, endpoint: Endpoint) -> list[Place]:
-        server = await asyncio.get_running_loop().create_server(
-            lambda: Connection(self, None),
-            endpoint.host,
-            endpoint.port,
-            family=FAMILIES[endpoint.version],
-            backlog=BACKLOG,
-        )
-        self._servers.append(server)
-        return [sock.getsockname() for sock in server.sockets]
+        sockets = listening_sockets(await look_up(endpoint, socket.SOCK_STREAM), BACKLOG)
+        listener = Listener(sockets, lambda: Connection(self, None), self._short)
+        self._listeners.append(listener)
+        listener.start()
+        return [sock.getsockname() for sock in sockets]
+
+    def _short(self) -> bool:
+        self._on_short()
+        return False  # nobody was closed for it
 
     # ---- dialing
 
@@ -202,8 +206,8 @@ class Tcp:
         self._closing = True
         if timeout is not None:
             self._close_timeout = timeout
-        for server in self._servers:
-            server.close()
+        for listener in self._listeners:
+            listener.close()
         dials = list(self._dials.values())
         self._dials.clear()
         for task in dials:
@@ -214,5 +218,5 @@ class Tcp:
             self._gone = asyncio.get_running_loop().create_future()
             await self._gone
         await asyncio.gather(*dials, return_exceptions=True)
-        for server in self._servers:
-            await server.wait_closed()
+        for listener in self._listeners:
+            await listener.wait_closed()
