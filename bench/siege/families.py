@@ -37,7 +37,9 @@ class Family:
     announced: float
     """Seconds in which the attacker says that it begins; then it is taken to have begun."""
     counts: bool = True
-    """Whether its attacker can be several, and can be told when to begin."""
+    """Whether its attacker can be several."""
+    prepares: bool = False
+    """Whether its attacker says when it is ready, and waits for a word."""
     held_before: tuple[str, ...] = ()
     """Attacks that take the places of those who come later: there the honest side comes last."""
 
