@@ -39,6 +39,9 @@ OWNER_ONLY: Final = 0o600
 OWN_FOLDER: Final = 0o755
 """The mode of a folder that we make, whatever the umask: it must never be refused later."""
 
+PIECE: Final = 64 * 1024
+"""Bytes that are read at once."""
+
 ROOT: Final = 0
 OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
@@ -76,9 +79,7 @@ def read_private(path: str | Path, most: int, *, secret: bool = True) -> bytes:
 
     Raises :class:`UnsafeFileError`, :class:`FileNotFoundError` and other :class:`OSError`.
     """
-    descriptor = open_private(path, os.O_RDONLY, secret=secret)
-    with open(descriptor, "rb") as file:
-        return file.read(most + 1)
+    return _read(open_private(path, os.O_RDONLY, secret=secret), most)
 
 
 def read_regular(path: str | Path, most: int) -> bytes:
@@ -86,8 +87,18 @@ def read_regular(path: str | Path, most: int) -> bytes:
 
     It must be a regular file, so that nothing is waited for, and no link.
     """
-    with open(open_regular(path, os.O_RDONLY), "rb") as file:
-        return file.read(most + 1)
+    return _read(open_regular(path, os.O_RDONLY), most)
+
+
+def _read(descriptor: int, most: int) -> bytes:
+    """In pieces: what may be read at most is not put aside for a file that is small."""
+    parts: list[bytes] = []
+    left = most + 1
+    with open(descriptor, "rb", buffering=0) as file:
+        while left > 0 and (part := file.read(min(left, PIECE))):
+            parts.append(part)
+            left -= len(part)
+    return b"".join(parts)
 
 
 def open_private(

@@ -48,6 +48,7 @@ from rumormill.libp2p.wire.message import decode_message
 from rumormill.libp2p.wire.rpc import decode_rpc
 from rumormill.live.files.private import read_json
 from rumormill.node.guard import Refusal
+from rumormill.node.json_body import read_object
 from rumormill.node.ledger import Ledger
 from rumormill.node.rows import BATCH_SCHEMA, decode_rows
 from tests.helpers.capture.foreign_traces import read_rows
@@ -436,7 +437,10 @@ add("node.toml", in_a_file(load_config), "cli.config live.settings live.setting_
 add("JSON over HTTP", whole(lambda raw: Answer(None, raw).json()),  # type: ignore[arg-type]
     "capture.node_client capture.remote node.publish_routes node.guard",
     pumps=JSON_PUMPS, words=JSON_WORDS)  # fmt: skip
-add("rows over HTTP", whole(lambda raw: decode_rows(arrow(len(raw) // 8), 1 << 20)), "node.rows",
+add("a message over HTTP", whole(read_object), "node.json_body",
+    pumps=JSON_PUMPS, words=JSON_WORDS)  # fmt: skip
+add("rows over HTTP", whole(lambda raw: decode_rows(arrow(len(raw) // 8), 1 << 20)),
+    "node.rows node.arrow_body",
     pumps={"rows": Pump(b"", bytes(8))})  # fmt: skip
 add("ledger", in_a_file(lambda path: Ledger(path)), "node.ledger",
     pumps={"lines": Pump(b"", b"00000000 00 a\n"), "one line": Pump(b"", b"a"),

@@ -15,7 +15,7 @@ from rumormill.libp2p.gossipsub.features import MESHSUB_1_0
 from rumormill.libp2p.pubsub import prices
 from rumormill.libp2p.pubsub.peers import OWN_BURST
 from rumormill.libp2p.pubsub.toll import BUSY_BURST
-from rumormill.libp2p.wire.frames import length_prefixed
+from rumormill.libp2p.wire.frames import length_prefixed, prefix_length
 from tests.helpers.core.protobuf_bytes import delimited
 from tests.helpers.libp2p import siege_keys
 from tests.helpers.libp2p import siege_payloads as payloads
@@ -53,12 +53,18 @@ def duplicates(found: Workbench, turn: int) -> bytes:
     message = payloads.message(siege_keys.ed25519_signer(bytes(32)), 1, TOPIC, b"rain")
     if turn == 0:
         found.say_bytes("honest", message)
-    return message * 1000
+    return in_one(message, 1000)
+
+
+def in_one(message: bytes, count: int) -> bytes:
+    """One RPC with so many copies of a message."""
+    return length_prefixed(message[prefix_length(message) :] * count)
 
 
 def unwanted(found: Workbench, turn: int) -> bytes:
     signer = siege_keys.ed25519_signer(bytes(32))
-    return payloads.message(signer, turn, "a topic that we do not have", b"snow") * 1000
+    message = payloads.message(signer, turn, "a topic that we do not have", b"snow")
+    return in_one(message, 1000)
 
 
 def unknown_fields(found: Workbench, turn: int) -> bytes:
