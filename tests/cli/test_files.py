@@ -136,3 +136,15 @@ def test_a10_a_lock_of_another_user_is_refused_and_untouched(start: Start, tmp_p
     assert node.end() == 1
     assert f"{spool / 'lock'} belongs to " in node.sentence
     assert (spool / "lock").read_text() == "1\n"
+
+
+def test_a_spool_in_a_folder_that_everybody_can_write_to_is_refused(
+    start: Start, tmp_path: Path
+) -> None:
+    spool = tmp_path / "spool"
+    spool.mkdir()
+    spool.chmod(0o777)
+    node = start("node", "--spool", str(spool))
+    assert node.end() == 1
+    assert f"chmod go-w {spool}" in node.sentence
+    assert os.listdir(spool) == []

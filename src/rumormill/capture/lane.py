@@ -167,7 +167,8 @@ class Lane:
         wrote = False
         if self.failure is None or now >= self.failure.next_try:
             try:
-                self._look_after()
+                if self.waiting or self.failure is not None:
+                    self._look_after()
                 wrote = self._write_one()
                 self._sync(now)
             except OSError as error:

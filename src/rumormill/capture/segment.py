@@ -56,6 +56,10 @@ class SegmentWriter:
     named: bool = field(default=False, init=False)
     """Whether the names of its files are known to be on the disk."""
 
+    def __post_init__(self) -> None:
+        self._data_name, self._data_identity = str(self.segment.data), _identity(self.data)
+        self._index_name, self._index_identity = str(self.segment.index), _identity(self.index)
+
     @classmethod
     def create(
         cls, segment: Segment, schema: bytes, previous_end: int, latest_before: int
@@ -114,14 +118,15 @@ class SegmentWriter:
         return self.data_end + self.index_end
 
     def whereabouts(self) -> Whereabouts:
-        """What is at the names of its files. Four calls of the system: little beside a batch."""
-        written = os.fstat(self.data)
-        if not _is_at(self.segment.data, written):
-            return Whereabouts.MOVED if written.st_nlink else Whereabouts.REMOVED
-        if written.st_size < self.data_end:
+        """What is at the names of its files: two calls of the system, little beside a batch."""
+        size = _size_at(self._data_name, self._data_identity)
+        if size is None:
+            removed = os.fstat(self.data).st_nlink == 0
+            return Whereabouts.REMOVED if removed else Whereabouts.MOVED
+        if size < self.data_end:
             return Whereabouts.DATA_CUT
-        index = os.fstat(self.index)
-        if not _is_at(self.segment.index, index) or index.st_size < self.index_end:
+        size = _size_at(self._index_name, self._index_identity)
+        if size is None or size < self.index_end:
             return Whereabouts.INDEX_DAMAGED
         return Whereabouts.WELL
 
@@ -172,11 +177,18 @@ class SegmentWriter:
         os.close(self.index)
 
 
-def _is_at(file: Path, written: os.stat_result) -> bool:
+def _identity(descriptor: int) -> tuple[int, int]:
+    status = os.fstat(descriptor)
+    return status.st_dev, status.st_ino
+
+
+def _size_at(name: str, identity: tuple[int, int]) -> int | None:
+    """The size of the file of that name, if it is this one."""
     try:
-        return os.path.samestat(os.lstat(file), written)
+        found = os.lstat(name)
     except (FileNotFoundError, NotADirectoryError):
-        return False
+        return None
+    return found.st_size if (found.st_dev, found.st_ino) == identity else None
 
 
 def _new_file(file: Path) -> int:
