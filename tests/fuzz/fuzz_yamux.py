@@ -125,7 +125,9 @@ def target(data: bytes) -> None:
         while choices and not owner.session.gone:
             if structured:
                 if choices.number(3):
-                    for piece in pieces(frame(choices), size):
+                    raw = frame(choices)
+                    # A thousand pieces of a long frame show as much as all of its bytes.
+                    for piece in pieces(raw, size and max(size, len(raw) // 1000)):
                         owner.receive(piece)
                 else:
                     owner.act(choices)

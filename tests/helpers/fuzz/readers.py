@@ -434,6 +434,7 @@ add("node.toml", in_a_file(load_config), "cli.config live.settings live.setting_
     pumps={"nesting": Pump(b"a = ", b"["), "tables": Pump(b"", b"[[network]]\n"),
            "a long number": Pump(b"a = ", b"9"), "comments": Pump(b"", b"#\n"),
            "keys": Pump(b"", b"\n"), "a long text": Pump(b'a = "', b"a", b'"')})  # fmt: skip
+# The node reads what it is sent with the same function.
 add("JSON over HTTP", whole(lambda raw: Answer(None, raw).json()),  # type: ignore[arg-type]
     "capture.node_client capture.remote node.publish_routes node.guard",
     pumps=JSON_PUMPS, words=JSON_WORDS)  # fmt: skip
