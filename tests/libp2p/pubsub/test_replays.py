@@ -108,6 +108,16 @@ def test_who_was_heard_last_is_forgotten_last() -> None:
     assert replays.old(b"a", 1, 20.0) and not replays.old(b"b", 1, 20.0)
 
 
+def test_of_an_author_that_never_rests_too_what_is_old_is_known() -> None:
+    replays = Replays(seen_ttl=20.0, most=10)
+    for second in range(100):
+        now = float(second)
+        replays.note(b"author", second, now)
+        old = [number for number in range(second + 1) if replays.old(b"author", number, now)]
+        assert set(range(second - 19)) <= set(old), "no id is remembered of these"
+        assert set(old) <= set(range(max(0, second - 9))), "these may have been overtaken"
+
+
 @given(st.lists(st.tuples(st.floats(0.0, 40.0), st.integers(0, 6)), max_size=40))
 def test_nothing_is_ever_delivered_twice(arrivals: list[tuple[float, int]]) -> None:
     """Whatever comes when: what the ids no longer tell, the numbers do."""
