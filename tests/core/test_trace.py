@@ -53,6 +53,13 @@ def test_text_of_any_language_stays_readable() -> None:
 
 
 def test_each_kind_of_event_has_a_name_of_its_own() -> None:
-    kinds = [value for name, value in vars(trace).items() if name.isupper() and name != "NO_FIELDS"]
+    values = [value for name, value in vars(trace).items() if name.isupper()]
+    kinds = [value for value in values if isinstance(value, str)]
     assert len(kinds) == len(set(kinds)) > 20
     assert all(kind == kind.lower() for kind in kinds)
+
+
+def test_what_is_summed_up_are_kinds_that_a_peer_can_repeat() -> None:
+    assert not trace.REPEATABLE & trace.FOLLOWED
+    exact = {trace.DELIVERED, trace.PUBLISHED, trace.PEER_JOINED, trace.PEER_LEFT}
+    assert not (trace.REPEATABLE | trace.FOLLOWED) & exact
