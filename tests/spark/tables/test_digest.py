@@ -146,7 +146,7 @@ def test_events_are_counted_by_link_minute_and_kind() -> None:
             "first_at": 60_000_000, "last_at": 60_000_000,
         },
         {
-            **minute, "count": 2, "lost": 5, "first_at": 61_000_000, "last_at": 62_000_000,
+            **minute, "count": 5, "lost": 5, "first_at": 61_000_000, "last_at": 62_000_000,
         },
     ]  # fmt: skip
 
