@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ SHARE, BURST, PATIENCE = 0.05, 0.01, 1.0
 """Ten milliseconds of work at once, and fifty a second."""
 
 
-def bench(**parameters: float) -> Workbench:
+def bench(**parameters: Any) -> Workbench:
     """A node with an honest peer and one that costs it work."""
     found = gossipsub(work_share=SHARE, work_burst=BURST, work_patience=PATIENCE, **parameters)
     found.subscribe(TOPIC)
