@@ -6,7 +6,7 @@ from typing import Any
 
 from bench.formatting import number
 from bench.siege.families import CALM
-from bench.siege.verdicts import against, key_of, ours_by_key
+from bench.siege.verdicts import OURS, against, key_of, ours_by_key
 from bench.tables import Table
 
 Row = dict[str, Any]
@@ -27,7 +27,9 @@ NOTES = [
     " never. newcomer: seconds until an honest peer that came during the attack had its first"
     " message; never: it had none as long as it lasted. Under half-open and idle, the pair itself"
     " comes when the places are taken. ours against it: by what was delivered, then whether"
-    " newcomers got in, then by p95, however small the difference.",
+    " newcomers got in, then by p95, however small the difference. The rows with a spool are"
+    " attacked for five seconds more, to see what becomes of the attackers; what the trace says is"
+    " known of those alone.",
 ]
 
 
@@ -101,7 +103,7 @@ def _names(row: Row) -> str:
 
 
 def _compared(row: Row, ours: Row | None) -> str:
-    if ours is None or row["contestant"] == "ours" or row["attack"] == CALM:
+    if ours is None or row["contestant"] in OURS or row["attack"] == CALM:
         return ""
     return "worse: ours has no figures" if "delivered" not in ours else against(ours, row).words
 

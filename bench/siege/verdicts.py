@@ -17,6 +17,10 @@ LOST_MS = 10_000.0
 """How late that is counted which never came."""
 
 
+OURS = ("ours", "spool")
+"""Our node, and our node with a spool."""
+
+
 class Verdict(NamedTuple):
     """Whether ours did better than somebody else under the same attack."""
 
@@ -84,7 +88,7 @@ def siege_goals(part: Row) -> list[Goal]:
     groups = dict.fromkeys((row["family"], row["attackers"]) for row in attacked)
     for family, attackers in groups:
         rows = [row for row in attacked if (row["family"], row["attackers"]) == (family, attackers)]
-        ours = [row for row in rows if row["contestant"] == "ours"]
+        ours = [row for row in rows if row["contestant"] in OURS]
         if ours:
             subject = f"{family}, {attackers} attacker{'s' * (attackers > 1)}"
             goals += _held(subject, ours)
@@ -122,7 +126,7 @@ def _better(subject: str, rows: list[Row]) -> list[Goal]:
     """In how many rows ours does better: see :func:`against`."""
     goals: list[Goal] = []
     mine = ours_by_key(rows)
-    others = dict.fromkeys(row["label"] for row in rows if row["contestant"] != "ours")
+    others = dict.fromkeys(row["label"] for row in rows if row["contestant"] not in OURS)
     for other in others:
         theirs = [row for row in rows if row["label"] == other and "delivered" in row]
         won = sum(against(mine[key_of(row)], row).better for row in theirs if key_of(row) in mine)

@@ -6,6 +6,7 @@ import socket
 import struct
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import pytest
@@ -17,6 +18,7 @@ from rumormill.core.transport import (
     CancelTransport,
     CloseTransport,
     OpenTransport,
+    RestTransport,
     TransportClosed,
     TransportFailed,
     TransportInput,
@@ -24,7 +26,7 @@ from rumormill.core.transport import (
     WriteBytes,
     WriteReady,
 )
-from rumormill.live.transports import race, tcp_connection
+from rumormill.live.transports import race, tcp_connection, turns
 from rumormill.live.transports import tcp as module
 from rumormill.live.transports.tcp import Tcp
 from rumormill.live.transports.words import own_hosts, reason_of
@@ -381,3 +383,99 @@ async def test_listening_everywhere_is_told_as_addresses_that_can_be_dialed() ->
 )
 def test_errors_have_short_names(error: Exception, reason: str) -> None:
     assert reason_of(error) == reason
+
+
+# ---- rests
+
+
+class Rest:
+    """A timer that rings when the test says so."""
+
+    def __init__(self, seconds: float, action: Callable[[], None]) -> None:
+        self.seconds, self.action = seconds, action
+        self.cancelled = False
+
+    def when(self) -> float:
+        return self.seconds
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class Timers:
+    """As much of an event loop as rests need; no time passes."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.call_soon = loop.call_soon
+        self.waiting: list[Rest] = []
+
+    def time(self) -> float:
+        return 0.0
+
+    def call_later(self, seconds: float, action: Callable[[], None]) -> Rest:
+        self.waiting.append(Rest(seconds, action))
+        return self.waiting[-1]
+
+    def ring(self) -> None:
+        """Let the rests end that were not put off."""
+        waiting, self.waiting = self.waiting, []
+        for rest in waiting:
+            if not rest.cancelled:
+                rest.action()
+
+
+@pytest.fixture
+async def timers(monkeypatch: pytest.MonkeyPatch) -> Timers:
+    found = Timers(asyncio.get_running_loop())
+    monkeypatch.setattr(turns, "asyncio", SimpleNamespace(get_running_loop=lambda: found))
+    return found
+
+
+async def test_a_resting_connection_is_not_read_until_its_rest_ends_and_others_are(
+    timers: Timers,
+) -> None:
+    async with ends() as (left, right), ends() as (other, _):
+        ours, theirs = await connect(left, right)
+        (listening,) = {each.address for each in left.all(TransportOpened)}
+        other.tcp.open(OpenTransport(8, listening))
+        second = (await other.first(TransportOpened)).connection
+        right.tcp.rest(RestTransport(theirs, 60.0))
+        left.tcp.write(WriteBytes(ours, b"resting"))
+        other.tcp.write(WriteBytes(second, b"awake"))
+        await right.until(lambda: right.received == b"awake")
+        # Both were there: what rests has not even been read.
+        assert [rest.seconds for rest in timers.waiting] == [60.0]
+        right.tcp.write(WriteBytes(theirs, b"written meanwhile"))
+        await left.until(lambda: left.received == b"written meanwhile")
+        timers.ring()
+        await right.until(lambda: right.received == b"awakeresting")
+
+
+async def test_who_writes_to_a_resting_connection_has_to_wait_once_the_system_is_full(
+    timers: Timers,
+) -> None:
+    async with ends() as (left, right):
+        ours, theirs = await connect(left, right)
+        right.tcp.rest(RestTransport(theirs, 60.0))
+        left.tcp.write(WriteBytes(ours, bytes(32 << 20)))
+        assert (await left.first(WriteReady)) == WriteReady(ours, False)
+        assert right.received == b""
+        timers.ring()
+        await right.until(lambda: len(right.received) == 32 << 20)
+        await left.until(lambda: left.all(WriteReady)[-1].ready)
+
+
+async def test_a_rest_of_a_connection_that_is_gone_is_nothing(timers: Timers) -> None:
+    async with ends() as (left, right):
+        await connect(left, right)
+        right.tcp.rest(RestTransport(99, 60.0))
+        assert timers.waiting == []
+
+
+async def test_a_resting_connection_can_be_closed(timers: Timers) -> None:
+    async with ends() as (left, right):
+        ours, theirs = await connect(left, right)
+        right.tcp.rest(RestTransport(theirs, 60.0))
+        left.tcp.write(WriteBytes(ours, b"unread"))
+        right.tcp.finish(CloseTransport(theirs, "done"))
+        assert (await left.first(TransportClosed)).connection == ours

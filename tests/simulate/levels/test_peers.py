@@ -17,7 +17,7 @@ from rumormill.core.machine import (
     Writable,
 )
 from rumormill.core.trace import CONNECTION_FAILED, DROPPED
-from rumormill.core.transport import HoldPeer
+from rumormill.core.transport import HoldPeer, RestPeer
 from rumormill.simulate import HEALED, NODE_CRASHED, NODE_RESTARTED, PARTITIONED, Link, Simulation
 from tests.helpers.core.notebook import Notebook
 
@@ -463,3 +463,53 @@ def test_what_the_script_does_is_in_the_trace() -> None:
         ("a", NODE_CRASHED, {"silent": True}),
         ("a", NODE_RESTARTED, {"life": 1}),
     ]
+
+
+# ---- rests
+
+
+def test_while_a_peer_rests_nothing_of_it_is_handed_on_and_then_everything_in_order() -> None:
+    simulation, a, b = pair(Link(latency=0.1))
+    simulation.command("a", [Send("b", b"before")])
+    simulation.run_until(0.2)
+    simulation.command("b", [RestPeer("a", 1.0)])
+    simulation.command("a", [Send("b", b"one"), Send("b", b"two")])
+    simulation.command("b", [Send("a", b"the other way")])
+    simulation.run_until(1.1)
+    assert b.packets() == [b"before"]
+    assert a.packets() == [b"the other way"]
+    simulation.run_until(2.0)
+    assert b.lines[-2:] == [(1.2, Received("a", b"one")), (1.2, Received("a", b"two"))]
+
+
+def test_a_shorter_rest_does_not_end_a_longer_one_and_a_longer_one_puts_the_end_off() -> None:
+    simulation, _, b = pair(Link(latency=0.0))
+    simulation.command("b", [RestPeer("a", 1.0), RestPeer("a", 0.1)])
+    simulation.command("a", [Send("b", b"late")])
+    simulation.run_until(0.5)
+    simulation.command("b", [RestPeer("a", 2.0)])
+    simulation.run_until(2.4)
+    assert b.packets() == []
+    simulation.run_until(2.6)
+    assert b.lines == [(2.5, Received("a", b"late"))]
+
+
+def test_who_sends_on_while_it_rests_is_told_to_wait_and_loses_nothing() -> None:
+    simulation, a, b = pair(Link(latency=0.0, queue=1000, high_water=500, low_water=100))
+    simulation.command("b", [RestPeer("a", 1.0)])
+    simulation.command("a", [Send("b", bytes(300)), Send("b", bytes(300))])
+    simulation.run_until(0.5)
+    assert a.inputs(Writable) == [Writable("b", False)]
+    simulation.run_until(1.5)
+    assert a.inputs(Writable) == [Writable("b", False), Writable("b", True)]
+    assert len(b.packets()) == 2
+    assert simulation.drops == {}
+
+
+def test_a_rest_of_somebody_who_is_not_there_is_nothing() -> None:
+    simulation, _, b = pair()
+    simulation.command("b", [RestPeer("nobody", 1.0)])
+    simulation.disconnect("a", "b")
+    simulation.command("b", [RestPeer("a", 1.0)])
+    simulation.run_until(2.0)
+    assert b.packets() == []

@@ -15,6 +15,7 @@ from rumormill.core.transport import (
     Dial,
     Listening,
     OpenTransport,
+    RestTransport,
     TransportClosed,
     TransportFailed,
     TransportOpened,
@@ -298,3 +299,36 @@ def test_levels_do_not_mix_and_tcp_needs_a_reliable_link() -> None:
         simulation.command("a", [OpenTransport(8, simulation.address("b"))])
     with pytest.raises(ConfigError, match="level"):
         simulation.add_node("d", Socket(), level="bytes")  # type: ignore[call-overload]
+
+
+# ---- rests
+
+
+def test_while_a_transport_rests_no_bytes_of_it_are_handed_on_and_then_all_of_them() -> None:
+    simulation, a, b = pair(Link(latency=0.1))
+    simulation.command("b", [RestTransport(1, 1.0), WriteBytes(1, b"the other way")])
+    simulation.command("a", [WriteBytes(1, b"one "), WriteBytes(1, b"two")])
+    simulation.run_until(1.9)
+    assert (a.received(), b.received()) == (b"the other way", b"")
+    simulation.run_until(2.5)
+    assert b.received() == b"one two"
+    assert {time for time, input in b.lines if isinstance(input, BytesReceived)} == {2.0}
+
+
+def test_a_connection_that_ends_while_it_rests_is_seen_to_end_after_its_bytes() -> None:
+    simulation, _, b = pair(Link(latency=0.1))
+    simulation.command("b", [RestTransport(1, 1.0)])
+    simulation.command("a", [WriteBytes(1, b"last words"), CloseTransport(1, "done")])
+    simulation.run_until(1.9)
+    assert b.inputs(TransportClosed) == []
+    simulation.run_until(3.0)
+    assert b.received() == b"last words"
+    assert b.inputs()[-1] == TransportClosed(1, "closed")
+
+
+def test_a_rest_of_a_transport_that_is_not_there_is_nothing() -> None:
+    simulation, _, b = pair()
+    simulation.command("b", [RestTransport(99, 1.0)])
+    simulation.command("a", [WriteBytes(1, b"on time")])
+    simulation.run_until(1.5)
+    assert b.received() == b"on time"
