@@ -20,6 +20,8 @@ replayed once more. A validator of the user's own, with a memory of its own, is 
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 from rumormill.libp2p.wire.message import WireMessage
 
 REPLAY = "replay"
@@ -47,7 +49,8 @@ class Replays:
     def __init__(self, seen_ttl: float, most: int) -> None:
         self._span = seen_ttl / 2
         self._most = most
-        self._authors: dict[bytes, tuple[int, int, int, int]] = {}
+        # Not a dict: to find its first key, it walks over all places that were emptied.
+        self._authors: OrderedDict[bytes, tuple[int, int, int, int]] = OrderedDict()
         """Who was heard last is last. Of each: a span, the highest number delivered up to it, up to
         the one before it, and up to the one before that; -1 if there was none."""
 
@@ -76,11 +79,11 @@ class Replays:
     def note(self, author: bytes, number: int, now: float) -> int:
         """The author has come as far; returns how many authors had to be forgotten."""
         span, highest, before, earlier = self._reached(author, now)
-        self._authors.pop(author, None)
         self._authors[author] = span, max(highest, number), before, earlier
+        self._authors.move_to_end(author)
         if len(self._authors) <= self._most:
             return 0
-        del self._authors[next(iter(self._authors))]
+        self._authors.popitem(last=False)
         return 1
 
     def _reached(self, author: bytes, now: float) -> tuple[int, int, int, int]:
