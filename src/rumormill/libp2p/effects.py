@@ -56,6 +56,14 @@ class StreamRenewed(NamedTuple):
     peer: Peer
 
 
+class HeldBack(NamedTuple):
+    """Nothing is read of ``peer`` for some seconds, for work that pubsub knows nothing of."""
+
+    peer: Peer
+    reason: str
+    seconds: float
+
+
 PubsubInput: TypeAlias = (
     Received
     | Checked
@@ -67,6 +75,7 @@ PubsubInput: TypeAlias = (
     | StreamRestarted
     | StreamLost
     | StreamRenewed
+    | HeldBack
     | Subscribe
     | Unsubscribe
 )

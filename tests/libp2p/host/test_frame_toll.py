@@ -56,11 +56,15 @@ class Bench:
         self.link: Any = Link()
         self.closed: list[str] = []
         turn: Any = self.turn
-        self.toll = FrameToll(turn, LIMITS, self._close)
+        self.told: list[tuple[str, str]] = []
+        self.toll = FrameToll(turn, LIMITS, self._close, self._tell)
 
     def _close(self, link: Any, reason: str, now: float) -> None:
         self.closed.append(reason)
         link.gone = True
+
+    def _tell(self, peer: str, reason: str, seconds: float, now: float) -> None:
+        self.told.append((peer, reason))
 
     def came(self, frames: int, size: int, now: float) -> None:
         self.link.connection.frames += frames
@@ -88,6 +92,7 @@ def test_many_small_frames_mean_a_rest_of_that_connection_and_the_trace_names_th
     assert rest == RestTransport(3, rest.seconds)
     assert rest.seconds == pytest.approx(FREE * FRAME / 1e6 / LIMITS.share)
     assert bench.turn.events == [(trace.HELD_BACK, "eve", "frames")]
+    assert bench.told == [("eve", "frames")]
 
 
 def test_who_sends_nothing_but_small_frames_is_closed_at_last() -> None:

@@ -25,7 +25,13 @@ from rumormill.core.machine import (
     Unsubscribe,
     Writable,
 )
-from rumormill.libp2p.effects import PubsubInput, StreamLost, StreamRenewed, StreamRestarted
+from rumormill.libp2p.effects import (
+    HeldBack,
+    PubsubInput,
+    StreamLost,
+    StreamRenewed,
+    StreamRestarted,
+)
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.wire import Graft, Rpc, Subscription, WireMessage
 from rumormill.libp2p.wire.frames import length_prefixed
@@ -258,7 +264,7 @@ def test_every_input_is_taken_and_what_is_none_is_refused() -> None:
         PeerJoined("ann", MESHSUB_1_0), Received("ann", b""), Writable("ann", True),
         StreamRestarted("ann"), StreamLost("ann"), StreamRenewed("ann"), Subscribe("t"),
         Publish(("t",), b"rain"), Checked(7, "accept"), CheckedMany(()), Unsubscribe("t"),
-        PeerLeft("ann"),
+        HeldBack("ann", "frames", 1.0), PeerLeft("ann"),
     ]  # fmt: skip
     assert {type(each) for each in inputs} == set(get_args(PubsubInput))
     bench = gossipsub()

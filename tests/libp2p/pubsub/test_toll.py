@@ -10,6 +10,7 @@ import pytest
 from rumormill.core import trace
 from rumormill.core.machine import Drop
 from rumormill.core.transport import RestPeer
+from rumormill.libp2p.effects import HeldBack
 from rumormill.libp2p.gossipsub import GossipsubRouter
 from rumormill.libp2p.gossipsub.features import MESHSUB_1_0
 from rumormill.libp2p.pubsub import prices
@@ -197,6 +198,9 @@ def test_a_router_hears_who_was_held_back_and_for_what() -> None:
     ((peer, reason, seconds, now),) = heard
     assert (peer, reason, now) == ("costly", "message_ids", 0.0)
     assert found.of(RestPeer) == [RestPeer("costly", seconds)]
+    found.feed(HeldBack("costly", "frames", 2.0))  # by the host, for what pubsub does not see
+    found.feed(HeldBack("a stranger", "frames", 2.0))
+    assert heard[1:] == [("costly", "frames", 2.0, 0.0)]
 
 
 # ---- messages that are of use

@@ -21,15 +21,24 @@ BYTES_PER_FRAME = 512
 
 
 class FrameToll:
-    """Charges the connections of a host. ``close`` ends one that does nothing else."""
+    """Charges the connections of a host.
+
+    ``close`` ends one that does nothing else; ``tell`` says who is held back, for what and how
+    long.
+    """
 
     def __init__(
-        self, turn: Turn, limits: WorkLimits, close: Callable[[Link, str, float], None]
+        self,
+        turn: Turn,
+        limits: WorkLimits,
+        close: Callable[[Link, str, float], None],
+        tell: Callable[[str, str, float, float], None],
     ) -> None:
         self._turn = turn
         self._limits = limits
         self._burst = limits.burst_cost
         self._close = close
+        self._tell = tell
 
     def charge(self, link: Link, size: int, now: float) -> None:
         """So many bytes came on the connection, and were taken apart."""
@@ -56,3 +65,5 @@ class FrameToll:
                 reason=work.reason, seconds=seconds,
             )  # fmt: skip
             self._turn.effects.append(RestTransport(link.id, seconds))
+            if link.peer:
+                self._tell(link.peer, work.reason, seconds, now)

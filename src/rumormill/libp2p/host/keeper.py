@@ -17,6 +17,7 @@ from rumormill.core.transport import (
     WriteBytes,
     WriteReady,
 )
+from rumormill.libp2p.effects import HeldBack
 from rumormill.libp2p.host.dialer import Dialer, Target
 from rumormill.libp2p.host.eviction import (
     CONNECTION_EVICTED,
@@ -90,7 +91,7 @@ class ConnectionKeeper:
         self._dialer = dialer
         self._evictions = evictions
         self._timers: Timers[Link] = Timers(turn.alarm)
-        self._toll = FrameToll(turn, work, self._close)
+        self._toll = FrameToll(turn, work, self._close, self._held_back)
         self._shut = False
 
     def attach(self, services: Services, streams: PubsubStreams) -> None:
@@ -112,6 +113,9 @@ class ConnectionKeeper:
             return
         self._take(link, link.connection.receive(input.data, now), now)
         self._toll.charge(link, len(input.data), now)
+
+    def _held_back(self, peer: str, reason: str, seconds: float, now: float) -> None:
+        self._streams.feed(HeldBack(peer, reason, seconds), now)
 
     def _take(self, link: Link, events: Iterable[ConnectionEvent], now: float) -> None:
         """Pass on what happened on a connection, until something has ended it."""

@@ -39,6 +39,7 @@ from rumormill.core.machine import (
 from rumormill.core.topic import check_topic
 from rumormill.core.trace import TraceEvent, type_of_field
 from rumormill.libp2p.effects import (
+    HeldBack,
     PubsubEffect,
     PubsubInput,
     StreamLost,
@@ -135,6 +136,7 @@ class Pubsub:
         self._on(StreamRestarted, self._on_stream_restarted)
         self._on(StreamLost, self._on_stream_lost)
         self._on(StreamRenewed, self._on_stream_renewed)
+        self._on(HeldBack, self._on_held_back)
         self._on(Subscribe, self._on_subscribe)
         self._on(Unsubscribe, self._on_unsubscribe)
 
@@ -291,6 +293,11 @@ class Pubsub:
         """Introduce ourselves again: the peer may have forgotten us with the old stream."""
         if renewed.peer in self.peers:
             self._introduce_again(renewed.peer)
+
+    def _on_held_back(self, held: HeldBack, now: float) -> None:
+        if held.peer in self.peers:
+            for tell in self.listeners.held_back:
+                tell(held.peer, held.reason, held.seconds, now)
 
     def _introduce_again(self, peer: Peer) -> None:
         self._announce_all(peer)
