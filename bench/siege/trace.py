@@ -18,8 +18,8 @@ BLAMES = {
 }  # fmt: skip
 """Events by which the trace says that somebody did something unwelcome; not that it was there."""
 
-HARMLESS = {"closed", "connection_reset", "connection_aborted", "broken_pipe"}
-"""Reasons of a connection's end that lie on the other side."""
+HARMLESS = {"closed", "connection_reset", "connection_aborted", "broken_pipe", "shutdown"}
+"""Reasons of a connection's end that are nobody's fault: the other side went, or we ended."""
 
 
 COLUMNS = ("event", "reason", "time", "count", "peer", "fields")
