@@ -175,6 +175,15 @@ async def open_node(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[OpenNode]:
         async def open_one(*arguments: Any, **settings: Any) -> OurNode:
             node = await open_our_node(*arguments, **settings)
             stack.push_async_callback(node.network.close)
+            stack.callback(_blames_nobody, node)
             return node
 
         yield open_one
+
+
+def _blames_nobody(node: OurNode) -> None:
+    """No limit of ours is one that an honest peer meets; to be slowed down is no blame."""
+    blames = ("protocol_error.too_much_work", "connection_evicted", "dropped.signatures_too_dear")
+    counted = {name: count for name, count in node.network.counters.items() if count}
+    held_back = {name for name in counted if name.startswith("held_back.")} - {"held_back.messages"}
+    assert not held_back.union(name for name in counted if name.startswith(blames)), node.state()
