@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 
 from rumormill.core import trace
-from rumormill.core.machine import Drop
+from rumormill.core.limits import SHORTEST_REST
+from rumormill.core.machine import Deliver, Drop, PeerJoined
 from rumormill.core.transport import RestPeer
 from rumormill.libp2p.effects import HeldBack
 from rumormill.libp2p.gossipsub import GossipsubRouter
 from rumormill.libp2p.gossipsub.features import MESHSUB_1_0
 from rumormill.libp2p.pubsub import prices
 from rumormill.libp2p.pubsub.peers import OWN_BURST
-from rumormill.libp2p.pubsub.toll import BUSY_BURST
+from rumormill.libp2p.pubsub.toll import BUSY_BURST, MOST_DEBTORS
 from rumormill.libp2p.wire.frames import length_prefixed, prefix_length
 from tests.helpers.core.protobuf_bytes import delimited
 from tests.helpers.libp2p import siege_keys
@@ -182,6 +183,68 @@ def test_of_signatures_that_are_dear_only_so_many_are_checked_and_the_sender_sta
         found.say_bytes("costly", message)
     assert len(found.delivered()) == affordable + 1
     assert found.of(Drop) == []
+
+
+def come(found: Workbench, peer: str, address: str) -> None:
+    found.feed(PeerJoined(peer, MESHSUB_1_0, address=address))
+
+
+HOME = "/ip4/192.0.2.7/tcp/"
+
+
+@pytest.mark.parametrize("by_itself", [True, False])
+def test_who_leaves_in_debt_and_comes_again_by_another_name_has_nothing_at_once(
+    by_itself: bool,
+) -> None:
+    found = bench()
+    come(found, "eve", HOME + "1")
+    while not found.of(RestPeer if by_itself else Drop):
+        found.say_bytes("eve", payloads.iwant(4000).data)
+    if by_itself:
+        found.leave("eve")
+    found.forget()
+    come(found, "eve again", HOME + "2")
+    come(found, "neighbour", "/ip4/192.0.2.8/tcp/2")
+    for peer in ("eve again", "neighbour"):
+        found.say_bytes(peer, payloads.iwant(1000).data)
+    assert [event.peer for event in found.events(trace.HELD_BACK)] == ["eve again"]
+
+
+def test_debts_are_paid_by_time_while_the_peer_is_away() -> None:
+    found = bench()
+    come(found, "eve", HOME + "1")
+    while not found.of(RestPeer):
+        found.say_bytes("eve", payloads.iwant(4000).data)
+    found.leave("eve")
+    found.forget()
+    found.run_until(found.now + 10.0)
+    come(found, "eve again", HOME + "2")
+    found.say_bytes("eve again", payloads.iwant(1000).data)
+    assert rests(found) == []
+
+
+def test_an_honest_peer_from_the_same_address_hardly_notices_the_debts_of_another() -> None:
+    found = bench()
+    come(found, "eve", HOME + "1")
+    while not found.of(Drop):
+        found.say_bytes("eve", payloads.iwant(4000).data)
+    found.forget()
+    come(found, "alice", HOME + "2")
+    found.say_bytes("alice", payloads.subscribe(TOPIC))
+    flood(found, "alice", 100)
+    assert sum(rest.seconds for rest in found.of(RestPeer)) <= SHORTEST_REST
+    assert len(found.of(Deliver)) == 100
+
+
+def test_the_accounts_of_those_who_left_are_bounded() -> None:
+    found = bench()
+    for number in range(MOST_DEBTORS + 10):
+        come(found, "eve", f"/ip4/10.{number >> 8}.{number & 255}.1/tcp/1")
+        found.say_bytes("eve", payloads.iwant(5000).data)
+        found.say_bytes("eve", payloads.iwant(5000).data)
+        found.leave("eve")
+        found.forget()
+    assert found.pubsub.sizes()["debtors"] == MOST_DEBTORS
 
 
 def test_a_router_hears_who_was_held_back_and_for_what() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv6Address, IPv6Network
+
 from rumormill.core.limits import MICROSECONDS, Allowance, Work
+from rumormill.core.machine import PeerJoined
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.queue import PeerQueue
 from rumormill.libp2p.wire.frames import FrameReader
@@ -16,15 +19,15 @@ class PeerState:
     """One peer: its line towards us, its queue, and what it has under check."""
 
     __slots__ = (
-        "check_bytes", "checks", "dear_signatures", "held", "messages", "outbound", "protocol",
-        "queue", "reader", "refused_subscriptions", "work",
+        "check_bytes", "checks", "dear_signatures", "held", "messages", "outbound", "place",
+        "protocol", "queue", "reader", "refused_subscriptions", "work",
     )  # fmt: skip
 
-    def __init__(
-        self, protocol: str, outbound: bool, parameters: PubsubParameters, now: float
-    ) -> None:
-        self.protocol = protocol
-        self.outbound = outbound
+    def __init__(self, joined: PeerJoined, parameters: PubsubParameters, now: float) -> None:
+        self.protocol = joined.protocol
+        self.outbound = joined.outbound
+        self.place = place_of(joined.address)
+        """Where it came from, as others may that belong to the same; empty if that is not known."""
         self.queue = PeerQueue(parameters.queue_messages, parameters.queue_bytes)
         self.reader = FrameReader(parameters.max_rpc_size)
         self.checks = 0
@@ -41,3 +44,19 @@ class PeerState:
         """What of its messages' signatures that are dear to check is looked at."""
         self.messages = Allowance(OWN_SHARE * MICROSECONDS, OWN_BURST * MICROSECONDS)
         """What of its messages it may send before it has to share with others that send many."""
+
+
+def place_of(address: str) -> str:
+    """What an address shares with others of the same owner: IPv4 as it is, IPv6 its /64.
+
+    >>> place_of("/ip4/192.0.2.7/tcp/4001"), place_of("/ip6/2001:db8::17/tcp/4001"), place_of("")
+    ('192.0.2.7', '2001:db8::/64', '')
+    """
+    _, *parts = address.split("/")
+    if len(parts) < 2:
+        return ""
+    kind, host = parts[:2]
+    if kind != "ip6":
+        return host
+    mapped = IPv6Address(host).ipv4_mapped
+    return str(mapped or IPv6Network((host, 64), strict=False))

@@ -236,6 +236,7 @@ class Pubsub:
             "checks": len(self._intake.checks),
             "unread_bytes": sum(state.reader.unread for state in self.peers.values()),
             "authors": 0 if self._intake.replays is None else len(self._intake.replays),
+            **self.toll.sizes(),
             "queued": sum(state.queue.waiting for state in self.peers.values()),
         }
         for more in self.listeners.sizes:
@@ -248,8 +249,8 @@ class Pubsub:
         peer = joined.peer
         if peer in self.peers:
             raise LocalProtocolError(f"{peer} has joined already")
-        state = PeerState(joined.protocol, joined.outbound, self.parameters, now)
-        self.peers[peer] = state
+        state = self.peers[peer] = PeerState(joined, self.parameters, now)
+        self.toll.joined(state, now)
         self.emit(trace.PEER_JOINED, peer=peer, protocol=joined.protocol, outbound=joined.outbound)
         self._announce_all(peer)
         for tell in self.listeners.add_peer:
@@ -266,6 +267,7 @@ class Pubsub:
         state = self.peers.pop(peer, None)
         if state is None:
             return
+        self.toll.left(state, now)
         self.outbox.forget(peer, state)
         self.table.remove_peer(peer)
         for tell in self.listeners.remove_peer:

@@ -7,10 +7,15 @@ as long as it takes to refill, and whoever does nothing else is dropped.
 Messages that are of use cost nothing, but they take time that others might need. So peers that send
 very many share a part of our time (``busy_share``) while others are connected, and are held back
 when that is used up: never dropped for it. A peer that is alone with us has all of it.
+
+A peer that leaves in debt and comes again, under whatever name, has nothing at once: debts are kept
+for the address that they were made from. Who comes first from there has them, be it another peer;
+an honest one needs little of its allowance, and hardly notices.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from rumormill.core import trace
@@ -30,19 +35,42 @@ BUSY_BURST = 0.01
 wait for as long as that takes."""
 
 
+MOST_DEBTORS = 1024
+"""Addresses that somebody left in debt, whose accounts are kept."""
+
+
 class Toll:
     """Charges the peers of one node."""
 
-    __slots__ = ("_burst", "_busy", "_pot", "_pubsub", "overdrawn")
+    __slots__ = ("_burst", "_busy", "_debtors", "_pot", "_pubsub", "overdrawn")
 
     def __init__(self, pubsub: Pubsub) -> None:
         self._pubsub = pubsub
         self._burst = pubsub.parameters.work_limits.burst_cost
         busy_share = pubsub.parameters.busy_share
         self._pot = Work(WorkLimits(busy_share, BUSY_BURST, patience=WORN_OUT), 0.0)
+        self._debtors: OrderedDict[str, Work] = OrderedDict()
         self._busy: dict[Peer, None] = {}
         self.overdrawn: dict[Peer, None] = {}
         """Peers that may have to rest at the end of this turn."""
+
+    def sizes(self) -> dict[str, int]:
+        """How much is kept, for tests of its bounds."""
+        return {"debtors": len(self._debtors)}
+
+    def joined(self, state: PeerState, now: float) -> None:
+        """A peer came: perhaps it has been here before."""
+        earlier = self._debtors.pop(state.place, None)
+        if earlier is not None:
+            state.work.spend("debts", min(earlier.owed(now), self._burst), blame=False)
+
+    def left(self, state: PeerState, now: float) -> None:
+        """A peer is gone: if it owes something, its account waits for it."""
+        if state.place and state.work.owed(now) > self._burst / 2:
+            self._debtors[state.place] = state.work
+            self._debtors.move_to_end(state.place)
+            if len(self._debtors) > MOST_DEBTORS:
+                self._debtors.popitem(last=False)
 
     def charge(
         self, peer: Peer, state: PeerState, kind: str, cost: float, *, blame: bool = True
