@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager, suppress
 
@@ -126,20 +125,11 @@ def test_a12_an_object_is_what_json_says_it_is(body: bytes) -> None:
 @pytest.mark.parametrize(
     "unit", ['"', '\\"', '"\\', "[", "{", '{"a":', '"a",', "\\", '""', "1,", " "]
 )
-def test_a12_looking_at_a_body_takes_time_by_its_length(
-    unit: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Ten times as long takes about ten times as long, not a hundred; by a wide margin.
-    monkeypatch.setattr(json, "loads", lambda *_, **__: {})
-
-    def cost(length: int) -> float:
-        body = ('{"topic": "' + unit * length).encode()
-        began = time.process_time()
+def test_a12_a_body_is_looked_at_once_whatever_it_looks_like(unit: str) -> None:
+    # Who would look at the rest again from each place of 3 MB never came to an end.
+    for start in ('{"topic": "', "{", ""):
         with suppress(Refusal):
-            read_object(body)
-        return time.process_time() - began
-
-    assert cost(500_000) < 40 * cost(50_000) + 0.05
+            read_object((start + unit * (3_000_000 // len(unit))).encode())
 
 
 async def test_a12_as_many_headers_as_a_message_has_room_for_are_published(ask: Ask) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from enum import Enum
+from enum import Enum, auto
 from typing import Any, Final, cast
 
 import h11
@@ -37,25 +37,31 @@ log.setLevel(logging.ERROR)
 class Phase(Enum):
     """What a connection waits for."""
 
-    NEW = "header_timeout"
+    NEW = auto()
     """The first request; nothing came yet."""
-    HEADER = "header_timeout "
+    HEADER = auto()
     """The rest of a header."""
-    BODY = "body_timeout"
+    BODY = auto()
     """The rest of a body."""
-    LEFTOVER = "body_unread"
+    LEFTOVER = auto()
     """The rest of a body that nobody reads: the answer is given."""
-    ANSWER = "answer"
+    ANSWER = auto()
     """Us."""
-    IDLE = "idle_timeout"
+    IDLE = auto()
     """A further request."""
-    CLOSING = "answer_timeout"
+    CLOSING = auto()
     """The caller, to take the end of its answer."""
 
-    @property
-    def reason(self) -> str:
-        """What is counted when it takes too long."""
-        return self.value.strip()
+
+REASONS: Final = {
+    Phase.NEW: "header_timeout",
+    Phase.HEADER: "header_timeout",
+    Phase.BODY: "body_timeout",
+    Phase.LEFTOVER: "body_unread",
+    Phase.IDLE: "idle_timeout",
+    Phase.CLOSING: "answer_timeout",
+}
+"""What is counted when a phase takes too long; :attr:`Phase.ANSWER` takes as long as we do."""
 
 
 class _Gate:
@@ -238,7 +244,7 @@ class HttpConnection(H11Protocol):
             if left > 0:
                 self._timer = self.loop.call_later(left, self._too_late)
                 return
-        self._tally.add(CLOSED, phase.reason, self._caller.address)
+        self._tally.add(CLOSED, REASONS[phase], self._caller.address)
         if phase is Phase.HEADER:
             self._end_with(408, f"the headers took more than {limits.header_timeout:g} s")
         elif phase is Phase.BODY:

@@ -45,7 +45,7 @@ class HttpLimits:
     max_connections_per_address: int = 64
     """Connections from one address (IPv6: one /64) that have not shown the token, or, where none is
     asked for, that wait for nothing."""
-    max_body_bytes: int = 32 << 20
+    max_body_bytes: int = 20 << 20
     """Bytes of bodies that are kept at once, all together. The first 64 KiB of each are always
     taken."""
 
