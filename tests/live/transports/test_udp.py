@@ -13,6 +13,7 @@ from rumormill.core.addresses import HostPort
 from rumormill.core.errors import ConfigError, ConnectError, LocalProtocolError
 from rumormill.core.machine import Received, Send
 from rumormill.live.transports import udp as module
+from rumormill.live.transports.losses import Losses
 from rumormill.live.transports.names import MOST_ANSWERS
 from rumormill.live.transports.udp import Udp, resolve_all
 from tests.helpers.live.names import Names
@@ -289,3 +290,84 @@ async def test_a_datagram_to_a_name_is_lost_without_a_look_up() -> None:
     async with ends() as (left, _, _, _):
         left.udp.send(Send("localhost:6881", b"x"))
         assert left.lost == [("not_an_ip_address", "localhost:6881")]
+
+
+# ---- floods
+
+
+class ClosedTo:
+    """A gate that is closed to one peer."""
+
+    def __init__(self, peer: str) -> None:
+        self.alert = True
+        self.turned_away = 0
+        self._peer = peer
+
+    def admits(self, peer: str, packet: bytes, now: float) -> bool:
+        if peer != self._peer:
+            return True
+        self.turned_away += 1
+        return False
+
+
+async def test_who_is_turned_away_at_the_gate_does_not_reach_the_machine_nor_delay_others() -> None:
+    async with ends() as (left, right, ours, _):
+        gate = ClosedTo(ours)
+        end = End()
+        end.udp = Udp(end._feed, ADDRESSES, end._lose, gate)
+        (address,) = await end.udp.listen([LOOPBACK])
+        for _ in range(500):
+            left.udp.send(Send(address, b"flood"))
+        right.udp.send(Send(address, b"now and then"))
+        await end.until(lambda: end.received)
+        assert [each.packet for each in end.received] == [b"now and then"]
+        assert gate.turned_away == 500
+        end.udp.close()
+
+
+async def test_behind_a_flood_another_source_waits_for_a_burst_and_not_for_all_of_it() -> None:
+    async with ends() as (left, right, _, _):
+        end = End()
+        (address,) = await end.udp.listen([LOOPBACK])
+        for _ in range(400):
+            left.udp.send(Send(address, b"flood"))
+        right.udp.send(Send(address, b"now and then"))
+        await end.until(lambda: len(end.received) == 401)
+        at = [each.packet for each in end.received].index(b"now and then")
+        assert at <= module.READ_BURST + 1
+        end.udp.close()
+
+
+async def test_a_flood_lets_the_rest_of_the_node_have_its_turn_after_a_slice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(module, "monotonic", lambda: clock[0])
+    async with ends() as (left, _, _, _):
+        end, since, longest = End(), 0, 0
+
+        def feed(input: Received) -> None:
+            nonlocal since, longest
+            clock[0] += module.SLICE / 4  # so much does each cost
+            since += 1
+            longest = max(longest, since)
+            end._feed(input)
+
+        end.udp = Udp(feed, ADDRESSES, end._lose)
+        (address,) = await end.udp.listen([LOOPBACK])
+        for _ in range(300):
+            left.udp.send(Send(address, b"flood"))
+        while len(end.received) < 300:
+            await asyncio.sleep(0)  # the rest of the node
+            since = 0
+        assert longest <= 2 * 5, "a slice of what has come, and one of what waits"
+        end.udp.close()
+
+
+async def test_what_is_lost_again_and_again_is_told_as_a_sum() -> None:
+    told: list[tuple[str, str | None, int]] = []
+    losses = Losses(lambda *loss: told.append(loss))
+    for _ in range(1_000):
+        losses.add("datagram_too_large", None)
+    losses.report()
+    assert told == [("datagram_too_large", None, 1), ("datagram_too_large", None, 999)]
