@@ -115,8 +115,20 @@ def test_packets_are_not_traced_otherwise() -> None:
 def test_garbage_is_counted_and_told_once_a_second(garbage: bytes) -> None:
     network = OverlayNetwork()
     node = network.add()
-    for _ in range(50):
+    for _ in range(20):
         network.send("10.9.9.9:1", node, garbage)
     network.run(3)
     (dropped,) = network.events(node, trace.DROPPED)
-    assert dropped.fields["what"] == "packet" and dropped.fields["count"] == 50
+    assert dropped.fields["what"] == "packet" and dropped.fields["count"] == 20
+
+
+def test_of_who_sends_nothing_but_garbage_all_is_counted_and_the_rest_is_not_read() -> None:
+    network = OverlayNetwork()
+    node = network.add()
+    for _ in range(50):
+        network.send("10.9.9.9:1", node, b"de")
+    network.run(3)
+    read, unread = network.events(node, trace.DROPPED)
+    assert (read.fields["reason"], unread.fields["reason"]) == ("bad_packet", "held_back")
+    assert unread.peer == "10.9.9.9:1"
+    assert int(str(read.fields["count"])) + int(str(unread.fields["count"])) == 50
