@@ -120,8 +120,8 @@ class RestTransport(NamedTuple):
 class RestPeer(NamedTuple):
     """Take nothing of ``peer`` for so many seconds: it has used up its allowance.
 
-    On datagrams, what it sends meanwhile is dropped before it is parsed; on connections it waits,
-    by :class:`RestTransport` on each of them, and a packet without bytes is what comes next.
+    What it sends waits, by :class:`RestTransport` on each of its connections, and a packet without
+    bytes is what comes next. Datagrams cannot wait: for them there is :mod:`rumormill.core.gate`.
     """
 
     peer: Peer
