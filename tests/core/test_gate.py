@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumormill.core.gate import LONG_REST, MOST_UNHEARD, Gate, Held
+from rumormill.core.gate import LONG_REST, MOST_UNHEARD, TURNED_AWAY, Gate, Held
 from rumormill.core.limits import WorkLimits
 
 LIMITS = WorkLimits(share=0.02, burst=0.1, patience=5.0, shortest_rest=1.0)
@@ -101,7 +102,7 @@ def test_strangers_share_an_allowance_and_those_wait_first_that_took_most() -> N
             charge(node, f"s{number}:1", 100)
     assert not node.admits("s1:1", b"", 0.0), "it took a hundred"
     assert node.admits("new:1", b"", 0.0) and node.admits("friend:1", b"", 0.0)
-    for number in range(2_000):
+    for number in range(6_000):
         charge(node, f"t{number}:1", 100)
     assert not node.admits("new:1", b"", 0.0), "now there are too many who took a little"
     assert node.admits("new:1", b"the secret", 0.0) and node.admits("friend:1", b"", 0.0)
@@ -110,6 +111,29 @@ def test_strangers_share_an_allowance_and_those_wait_first_that_took_most() -> N
     (turned_away,) = node.due(due)
     assert (turned_away.peer, turned_away.reason, turned_away.packets) == (None, "strangers", 2)
     assert node.admits("new:1", b"", due) and not node.alert
+
+
+def test_a_few_that_took_much_leave_the_share_of_those_that_take_little_alone() -> None:
+    node = gate()
+    for number in range(8):
+        for _ in range(950):
+            charge(node, f"s{number}:1", 100)
+    assert not node.admits("s1:1", b"", 0.0)
+    assert node.admits("new:1", b"", 0.0)
+
+
+def test_a_stranger_that_took_much_and_goes_on_is_told_to_rest_by_its_name() -> None:
+    node = gate()
+    for number in range(30):
+        for _ in range(100):
+            charge(node, f"s{number}:1", 100)
+    turned_away = 0
+    while not (told := node.due(0.0))[:-1]:
+        assert not node.admits("s1:1", b"", 0.0)
+        turned_away += 1
+    assert told[0].held is not None
+    assert (told[0].peer, told[0].held.reason) == ("s1:1", "turned_away")
+    assert turned_away * TURNED_AWAY == pytest.approx(90_000, rel=0.1)
 
 
 @given(

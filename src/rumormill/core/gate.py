@@ -39,7 +39,10 @@ and meant for the one."""
 
 STRANGERS_BURST = 0.2
 """Seconds of work that all strangers together may bring at once before those that take most have
-to wait; with twice as much, all of them."""
+to wait; if those that take little bring twice as much, all of them."""
+
+TURNED_AWAY = 10.0
+"""Microseconds that a datagram costs a stranger that took much, though it is turned away."""
 
 REPORT_INTERVAL = 1.0
 """Seconds between two reports of strangers that were turned away."""
@@ -111,7 +114,7 @@ class Gate:
 
     __slots__ = (
         "_accounts", "_acquaintances", "_all_strangers", "_all_until", "_busy_strangers",
-        "_busy_until", "_most", "_resting", "_timers", "_turned_away", "alert",
+        "_busy_until", "_most", "_resting", "_timers", "_told_later", "_turned_away", "alert",
     )  # fmt: skip
 
     def __init__(
@@ -129,6 +132,7 @@ class Gate:
         self._all_strangers = Work(common._replace(burst=2 * STRANGERS_BURST), 0.0)
         self._busy_until = self._all_until = 0.0
         self._turned_away = 0
+        self._told_later: list[TurnedAway] = []
         self._resting: OrderedDict[str, _Rest] = OrderedDict()
         self._timers: Timers[str] = Timers()
         self.alert = False
@@ -159,12 +163,21 @@ class Gate:
             return False
         if neighbour or now >= self._busy_until:
             return True
-        if now >= self._all_until and self._accounts.owed(source, now) <= LIGHT:
+        light = self._accounts.owed(source, now) <= LIGHT
+        if light and now >= self._all_until:
             return True
         if acquaintances.is_known(peer, now) or acquaintances.vouched(peer, packet, now):
             return True
         self._turned_away += 1
+        if not light:
+            self._wear_out(source, peer, now)
         return False
+
+    def _wear_out(self, source: str, peer: Peer, now: float) -> None:
+        """A stranger that took much goes on: soon it rests, and costs no more than a look."""
+        held = self._spend(source, peer, "turned_away", TURNED_AWAY, now, blame=False)
+        if held is not None:
+            self._told_later.append(TurnedAway(peer, held.reason, 0, held))
 
     # ---- what it made us do
 
@@ -180,7 +193,12 @@ class Gate:
         if proven:
             key = _proven(peer if acquaintances.is_neighbour(peer) else source)
         elif not acquaintances.is_known(peer, now):
-            self._charge_strangers(kind, min(cost, MOST_COMMON_COST), now)
+            self._charge_strangers(source, kind, min(cost, MOST_COMMON_COST), now)
+        return self._spend(key, peer, kind, cost, now, blame=blame)
+
+    def _spend(
+        self, key: str, peer: Peer, kind: str, cost: float, now: float, *, blame: bool
+    ) -> Held | None:
         work = self._accounts.of(key, now)
         work.spend(kind, cost, blame=blame)
         seconds = work.rest(now)
@@ -191,9 +209,11 @@ class Gate:
             seconds = LONG_REST
         return self._let_rest(key, peer, Held(work.reason, seconds, worn_out), now)
 
-    def _charge_strangers(self, kind: str, cost: float, now: float) -> None:
-        for work in (self._busy_strangers, self._all_strangers):
-            work.spend(kind, cost, blame=False)
+    def _charge_strangers(self, source: str, kind: str, cost: float, now: float) -> None:
+        self._busy_strangers.spend(kind, cost, blame=False)
+        if self._accounts.owed(source, now) <= LIGHT:
+            # Who took much waits first anyway: it must not take from those that took little.
+            self._all_strangers.spend(kind, cost, blame=False)
         if seconds := self._busy_strangers.rest(now):
             self._busy_until = now + seconds
             self.alert = True
@@ -230,7 +250,7 @@ class Gate:
 
     def due(self, now: float) -> list[TurnedAway]:
         """End the rests that are over; returns who was turned away meanwhile."""
-        told: list[TurnedAway] = []
+        told, self._told_later = self._told_later, []
         for key in self._timers.due(now):
             rest = self._resting.pop(key)
             held = None

@@ -51,10 +51,11 @@ class Toll:
     def wake(self, now: float) -> None:
         """Tell how many packets were dropped of those whose rest is over."""
         for each in self.gate.due(now):
-            self._outbox.emit(
-                trace.DROPPED, peer=each.peer, what="datagram",
-                reason="held_back" if each.peer else each.reason, count=each.packets,
-            )  # fmt: skip
+            if each.packets:
+                self._outbox.emit(
+                    trace.DROPPED, peer=each.peer, what="datagram",
+                    reason="held_back" if each.peer else each.reason, count=each.packets,
+                )  # fmt: skip
             if each.held is not None and each.peer is not None:
                 self._tell(each.peer, each.held)
         if (due := self.gate.next_wake()) is not None:

@@ -12,7 +12,7 @@ from collections import deque
 from rumormill.core.machine import Received
 from rumormill.live.transports.names import Place
 
-MOST_IN_LANE = 4096
+MOST_IN_LANE = 512
 """Datagrams of one source that wait; past it its newest are lost, counted: those of others that
 came behind them must be seen."""
 
