@@ -19,7 +19,7 @@ from rumormill.core.transport import (
 from rumormill.libp2p.host.dialer import Target
 from rumormill.libp2p.host.host import Host
 from rumormill.libp2p.host.parameters import HostParameters
-from rumormill.libp2p.host.table import ConnectionTable, Link, networks_of
+from rumormill.libp2p.host.table import ConnectionTable, Link, group_of, networks_of
 from rumormill.libp2p.stack.connection import Connection
 from rumormill.libp2p.stack.multiaddr import Multiaddr
 from tests.helpers.libp2p.host_net import FakePubsub, HostNet, key
@@ -44,7 +44,7 @@ def established(
 
 
 def group(host: str) -> str:
-    return networks_of(Multiaddr("ip6" if ":" in host else "ip4", host, 4001))[1]
+    return group_of(networks_of(Multiaddr("ip6" if ":" in host else "ip4", host, 4001)))
 
 
 def at_the_door(connections: ConnectionTable, host: str) -> str | None:

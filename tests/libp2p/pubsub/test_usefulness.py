@@ -57,6 +57,18 @@ def test_a_peer_of_a_mesh_is_of_use() -> None:
     assert use(quiet(), "first") == IN_MESH
 
 
+def test_a_newcomer_counts_as_soon_as_it_listens_or_is_in_a_mesh() -> None:
+    bench = quiet()
+    assert bench.pubsub.usefulness("first", bench.now) == IN_MESH
+    bench.join("ann", "weather")
+    bench.join("bob", "news")
+    assert bench.pubsub.usefulness("ann", bench.now) == SHARES_TOPIC
+    assert bench.pubsub.usefulness("bob", bench.now) == IDLE
+    bench.leave("first")
+    bench.graft("ann", "weather")
+    assert bench.pubsub.usefulness("ann", bench.now) == IN_MESH
+
+
 def test_a_peer_that_brings_new_messages_is_of_the_most_use_for_a_while() -> None:
     bench = workbench.floodsub(useful_for=100.0)
     bench.subscribe("weather")

@@ -36,6 +36,7 @@ from rumormill.libp2p.host.table import (
     Link,
     StreamOwner,
     Turn,
+    group_of,
     networks_of,
 )
 from rumormill.libp2p.stack.connection import (
@@ -231,7 +232,7 @@ class ConnectionKeeper:
         if target is not None:
             crowd = self._table.crowd_for_dial()
             return None if crowd is None else self._make_room(crowd, str(address), networks, now)
-        crowd = self._table.crowd_at_the_door(networks[1])
+        crowd = self._table.crowd_at_the_door(group_of(networks))
         if crowd is not None:
             victim = least_promising(crowd.links, networks, now)
             self._evict(victim, NO_HANDSHAKE, crowd.reason, str(address), now)

@@ -61,7 +61,7 @@ class Link:
         self.observed = address.without_peer().to_bytes()
         """The address as identify tells it to the other end."""
         self.networks = networks_of(address)
-        self.group = self.networks[1]
+        self.group = group_of(self.networks)
         """What counts as one remote address."""
         self.opened_at = now
         self.established_at = now
@@ -249,6 +249,12 @@ TOO_MANY_FROM_ADDRESS = "too_many_from_address"
 TOO_MANY_HALF_OPEN = "too_many_half_open"
 
 
+def group_of(networks: tuple[str, str]) -> str:
+    """What counts as one address against the limits: of loopback, all of it."""
+    network, address = networks
+    return LOOPBACK if network == LOOPBACK else address
+
+
 def networks_of(address: Multiaddr) -> tuple[str, str]:
     """The network that an address is of, and what counts as one address in it.
 
@@ -260,7 +266,7 @@ def networks_of(address: Multiaddr) -> tuple[str, str]:
     >>> networks_of(Multiaddr.parse("/ip6/2001:db8::17/tcp/4001"))
     ('2001:db8::/48', '2001:db8::/64')
     >>> networks_of(Multiaddr.parse("/ip4/127.0.0.1/tcp/4001"))
-    ('loopback', 'loopback')
+    ('loopback', '127.0.0.1')
     """
     if address.family not in ("ip4", "ip6"):
         return address.host, address.host
@@ -268,7 +274,7 @@ def networks_of(address: Multiaddr) -> tuple[str, str]:
     if host.version == 6 and host.ipv4_mapped is not None:
         host = host.ipv4_mapped
     if host.is_loopback:
-        return LOOPBACK, LOOPBACK
+        return LOOPBACK, str(host)
     if host.version == 6:
         wide, narrow = (ipaddress.ip_network((host, bits), strict=False) for bits in (48, 64))
         return str(wide), str(narrow)

@@ -60,6 +60,8 @@ class Usefulness(Part):
         self._in_mesh: frozenset[Peer] = frozenset()
         self._sharing: frozenset[Peer] = frozenset()
         self._looked_at: float | None = None
+        self._came: set[Peer] = set()
+        """Who has begun to listen to a topic since we looked: it is looked at again."""
 
     def of(self, peer: Peer, now: float) -> int:
         """Of how much use the peer is; 0 of one that is not there."""
@@ -68,6 +70,8 @@ class Usefulness(Part):
             return BROUGHT_MESSAGES
         if self._looked_at is None or now - self._looked_at >= LOOK_INTERVAL:
             self._look(now)
+        elif peer in self._came:
+            return self._of_one(peer)
         if peer in self._in_mesh:
             return IN_MESH
         return SHARES_TOPIC if peer in self._sharing else IDLE
@@ -77,6 +81,13 @@ class Usefulness(Part):
         self._in_mesh = frozenset().union(*map(self._mesh, self._listening))
         self._sharing = frozenset().union(*map(self._subscribers, topics))
         self._looked_at = now
+        self._came.clear()
+
+    def _of_one(self, peer: Peer) -> int:
+        if any(peer in self._mesh(topic) for topic in self._listening):
+            return IN_MESH
+        topics = self._listening.keys() | self._published.keys()
+        return SHARES_TOPIC if any(peer in self._subscribers(each) for each in topics) else IDLE
 
     # ---- what happens
 
@@ -97,9 +108,14 @@ class Usefulness(Part):
         while len(self._published) > MOST_TOPICS:
             del self._published[next(iter(self._published))]
 
+    def peer_subscribed(self, peer: Peer, topic: str, now: float) -> None:
+        """A newcomer that does so is one of those who are of use, and at once."""
+        self._came.add(peer)
+
     def remove_peer(self, peer: Peer, now: float) -> None:
         """Forget what the peer has done."""
         self._brought.pop(peer, None)
+        self._came.discard(peer)
 
     def sizes(self) -> dict[str, int]:
         """Of how many peers and topics something is kept."""
