@@ -6,6 +6,7 @@ simulation, asks the family to read and write them.
 
 from __future__ import annotations
 
+import ipaddress
 from typing import NamedTuple, Protocol
 
 from rumormill.core.errors import LocalProtocolError
@@ -55,3 +56,23 @@ class HostPort:
     def text(self, host: str, port: int) -> str:
         """Write an address."""
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def owner_of(host: str) -> str:
+    """What an IP address shares with others of the same owner: IPv4 as it is, IPv6 its /64.
+
+    The lower half of an IPv6 address is free to choose, and makes no other owner. What is no IP
+    address owns itself.
+
+    >>> owner_of("192.0.2.1"), owner_of("2001:db8::1:2"), owner_of("::ffff:192.0.2.1")
+    ('192.0.2.1', '2001:db8::/64', '192.0.2.1')
+    """
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return str(ipaddress.ip_network((address, 64), strict=False))

@@ -12,7 +12,6 @@ Nothing here reads a clock or a socket; :mod:`rumormill.node.http_connection` do
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable
 from typing import Final
 
@@ -33,7 +32,7 @@ class Caller:
         self.close = close
         """Ends it, without another word."""
         self.address = ""
-        """Who it belongs to, as far as can be seen: see :func:`owner_of`."""
+        """Who it belongs to, as far as can be seen (``owner_of`` the host)."""
         self.shown = False
         """Whether it has shown the token."""
         self.refused = False
@@ -175,23 +174,6 @@ class Connections:
     def _let_go(self, caller: Caller) -> None:
         self._held -= caller.held
         caller.held = 0
-
-
-def owner_of(host: str) -> str:
-    """What an address shares with others of the same owner: IPv4 as it is, IPv6 its /64.
-
-    >>> owner_of("192.0.2.1"), owner_of("2001:db8::1:2"), owner_of("::ffff:192.0.2.1")
-    ('192.0.2.1', '2001:db8::/64', '192.0.2.1')
-    """
-    try:
-        address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return host
-    if isinstance(address, ipaddress.IPv4Address):
-        return str(address)
-    if address.ipv4_mapped is not None:
-        return str(address.ipv4_mapped)
-    return str(ipaddress.ip_network((address, 64), strict=False))
 
 
 def most_connections(descriptors: int, wanted: int) -> int:

@@ -19,8 +19,9 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from rumormill.core.addresses import owner_of
 from rumormill.live.transports.turns import Line, Turns
-from rumormill.node.connections import Caller, Connections, owner_of
+from rumormill.node.connections import Caller, Connections
 from rumormill.node.guard import CALLER
 from rumormill.node.settings import HttpLimits
 from rumormill.node.tally import CLOSED, REFUSED, Tally

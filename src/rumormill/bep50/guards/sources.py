@@ -7,9 +7,8 @@ owner. On loopback everybody has the same address, and the port tells them apart
 from __future__ import annotations
 
 from functools import lru_cache
-from ipaddress import IPv6Address
 
-from rumormill.bep50.wire.addresses import compact
+from rumormill.core.addresses import owner_of
 from rumormill.core.machine import Peer
 
 REMEMBERED = 1 << 12
@@ -40,4 +39,4 @@ def source_of(peer: Peer) -> str:
 
 @lru_cache(REMEMBERED)
 def _network6(peer: Peer) -> str:
-    return f"{IPv6Address(compact(peer)[:8] + bytes(8))}/64"
+    return owner_of(peer[1 : peer.index("]")])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from typing import NamedTuple, Protocol
 
+from rumormill.core.addresses import owner_of
 from rumormill.core.limits import Work
 from rumormill.core.timers import Alarm
 from rumormill.core.trace import TraceEvent, type_of_field
@@ -270,12 +271,8 @@ def networks_of(address: Multiaddr) -> tuple[str, str]:
     """
     if address.family not in ("ip4", "ip6"):
         return address.host, address.host
-    host = ipaddress.ip_address(address.host)
-    if host.version == 6 and host.ipv4_mapped is not None:
-        host = host.ipv4_mapped
-    if host.is_loopback:
-        return LOOPBACK, str(host)
-    if host.version == 6:
-        wide, narrow = (ipaddress.ip_network((host, bits), strict=False) for bits in (48, 64))
-        return str(wide), str(narrow)
-    return str(ipaddress.ip_network((host, 24), strict=False)), str(host)
+    owner = owner_of(address.host)
+    host = ipaddress.ip_network(owner)
+    if ipaddress.ip_address(address.host).is_loopback or host.is_loopback:
+        return LOOPBACK, address.host
+    return str(host.supernet(new_prefix=48 if host.version == 6 else 24)), owner

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv6Address, IPv6Network
-
+from rumormill.core.addresses import owner_of
 from rumormill.core.limits import MICROSECONDS, Allowance, Work
 from rumormill.core.machine import PeerJoined
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
@@ -47,16 +46,10 @@ class PeerState:
 
 
 def place_of(address: str) -> str:
-    """What an address shares with others of the same owner: IPv4 as it is, IPv6 its /64.
+    """Who owns the address, as far as can be seen; empty if there is none.
 
     >>> place_of("/ip4/192.0.2.7/tcp/4001"), place_of("/ip6/2001:db8::17/tcp/4001"), place_of("")
     ('192.0.2.7', '2001:db8::/64', '')
     """
-    _, *parts = address.split("/")
-    if len(parts) < 2:
-        return ""
-    kind, host = parts[:2]
-    if kind != "ip6":
-        return host
-    mapped = IPv6Address(host).ipv4_mapped
-    return str(mapped or IPv6Network((host, 64), strict=False))
+    parts = address.split("/", 3)
+    return owner_of(parts[2]) if len(parts) > 2 else ""
