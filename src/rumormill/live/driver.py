@@ -228,7 +228,7 @@ class Driver(Generic[InputT]):
         counters = self._counters
         fields = event.fields
         count = fields.get("count", 1) if fields else 1
-        if not isinstance(count, int):
+        if type(count) is not int:
             count = 1
         counters[event.event] += count
         if fields and (reason := fields.get("reason")):

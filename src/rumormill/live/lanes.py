@@ -27,16 +27,18 @@ MOST_DEAR_COST = 2_000.0
 class Lanes:
     """Checks that wait, in a lane for each peer."""
 
-    __slots__ = ("_cheap", "_count", "_dear", "_last_was_cheap")
+    __slots__ = ("_cheap", "_dear", "_last_was_cheap")
 
     def __init__(self) -> None:
         self._cheap: OrderedDict[Peer | None, deque[Check]] = OrderedDict()
         self._dear: OrderedDict[Peer | None, deque[Check]] = OrderedDict()
-        self._count = 0
         self._last_was_cheap = False
 
+    def __bool__(self) -> bool:
+        return bool(self._cheap or self._dear)
+
     def __len__(self) -> int:
-        return self._count
+        return sum(map(len, (*self._cheap.values(), *self._dear.values())))
 
     def add(self, check: Check) -> None:
         """Let a check wait behind those of the same peer."""
@@ -46,36 +48,31 @@ class Lanes:
             lanes[check.peer] = deque((check,))
         else:
             lane.append(check)
-        self._count += 1
 
     def take(self) -> list[Check]:
         """The checks to be done next, all cheap or all dear."""
         dear = bool(self._dear) and (self._last_was_cheap or not self._cheap)
         self._last_was_cheap = not dear
         if dear:
-            taken = _in_turn(self._dear, MOST_DEAR_COST)
-        elif len(self._cheap) == 1:  # as nearly always
-            taken = _of_one(self._cheap)
-        else:
-            taken = _in_turn(self._cheap, MOST_COST)
-        self._count -= len(taken)
-        return taken
+            return _in_turn(self._dear, MOST_DEAR_COST)
+        if len(self._cheap) == 1:  # as nearly always
+            return _of_one(self._cheap)
+        return _in_turn(self._cheap, MOST_COST)
 
     def clear(self) -> None:
         """Forget all of them."""
         self._cheap.clear()
         self._dear.clear()
-        self._count = 0
 
 
 def _of_one(lanes: OrderedDict[Peer | None, deque[Check]]) -> list[Check]:
     """What the only lane has, as much as is done together."""
     lane = next(iter(lanes.values()))
-    most = MOST_CHECKS if not lane[0].cost else int(MOST_COST / lane[0].cost)
-    taken = [lane.popleft() for _ in range(min(len(lane), most, MOST_CHECKS))]
-    if not lane:
+    most = MOST_CHECKS if not lane[0].cost else min(MOST_CHECKS, int(MOST_COST / lane[0].cost))
+    if len(lane) <= most:
         lanes.clear()
-    return taken
+        return list(lane)
+    return [lane.popleft() for _ in range(most)]
 
 
 def _in_turn(lanes: OrderedDict[Peer | None, deque[Check]], most_cost: float) -> list[Check]:

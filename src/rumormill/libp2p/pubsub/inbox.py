@@ -27,7 +27,7 @@ SLICE = 2_000.0
 """Microseconds of work, by their prices, that are done for a peer before others get their turn; but
 one RPC at least."""
 
-MOST_FRAMES = 128
+MOST_FRAMES = 256
 """RPCs that are read before others get their turn, as long as there is nothing but a message in
 each."""
 

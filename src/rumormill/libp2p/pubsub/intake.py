@@ -217,9 +217,11 @@ class Intake:
         for tell in self._tell_accepted:
             tell(message, source, holders, now)
         sent = self._pubsub.forward(message, source, holders, now)
-        peers = self._pubsub.peers
-        if sent and source in peers:
-            self._pubsub.toll.sent(source, peers[source], sent, now)
+        state = self._pubsub.peers.get(source)
+        if state is not None:  # it may have left while the message was being checked
+            state.brought = now
+            if sent:
+                self._pubsub.toll.sent(source, state, sent, now)
         for peer, copy in copies:
             for tell_copy in self._tell_duplicate:
                 tell_copy(copy, peer, now)

@@ -38,6 +38,7 @@ class Publisher:
         self._intake = intake
         self._rules = rules
         self._tell_accepted = pubsub.listeners.accepted
+        self._usefulness = pubsub.use
         self._next_sequence = first_sequence
         self._terms: dict[tuple[str, ...], Rules] = {}
         """Of topics that we published on lately: what they agree on."""
@@ -59,6 +60,8 @@ class Publisher:
                 f"a message with this id is known already on {topics[0]!r}: it would go nowhere"
             )
         intake.remember(message, now)
+        if message.topics != self._usefulness.last_topics:
+            self._usefulness.publish_on(message.topics)
         for tell in self._tell_accepted:
             tell(message, None, _NOBODY, now)
         receipt = self._send(message, now)

@@ -105,16 +105,17 @@ class Pubsub:
         router.attach(self)
         self.table = SubscriptionTable(self.parameters.max_topics_per_peer)
         """Who listens to what."""
-        self._usefulness = Usefulness(
+        self.use = Usefulness(
             useful_for=self.parameters.useful_for,
             peers=self.peers,
             listening=self.listening,
             subscribers=self.table.peers,
             mesh=router.mesh,
         )
-        self.usefulness = self._usefulness.of
+        """Who is of use, and what for; :attr:`usefulness` asks it."""
+        self.usefulness = self.use.of
         """Of how much use a peer is at a time, from 0 on; see :mod:`.usefulness`."""
-        self.listeners = Listeners((*router.parts(), router.discipline(), router, self._usefulness))
+        self.listeners = Listeners((*router.parts(), router.discipline(), router, self.use))
         """Who hears what happens: the router, and the parts that it is made of."""
         self.toll = Toll(self)
         """What peers pay for the work that they make us do."""

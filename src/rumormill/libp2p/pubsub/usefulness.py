@@ -15,11 +15,11 @@ with 2; and 3 takes messages that our validators accept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from rumormill.core.machine import Peer
 from rumormill.libp2p.pubsub.part import Part
-from rumormill.libp2p.wire.message import WireMessage
+from rumormill.libp2p.pubsub.peers import PeerState
 
 BROUGHT_MESSAGES, IN_MESH, SHARES_TOPIC, IDLE = 3, 2, 1, 0
 
@@ -32,18 +32,18 @@ strangers come in large numbers, and then there is no time to look at all topics
 
 
 class Usefulness(Part):
-    """Hears who brings messages, and looks up the rest when it is asked.
+    """Hears who begins to listen, and looks up the rest when it is asked.
 
-    ``peers`` are those that are there, ``listening`` our own topics; ``subscribers`` says who
-    listens to a topic and ``mesh`` who is in its mesh. A peer counts as one that brings messages
-    for ``useful_for`` seconds after each.
+    ``peers`` are those that are there, and when each brought its last message; ``listening`` are
+    our own topics, ``subscribers`` says who listens to a topic and ``mesh`` who is in its mesh. A
+    peer counts as one that brings messages for ``useful_for`` seconds after each.
     """
 
     def __init__(
         self,
         *,
         useful_for: float,
-        peers: Container[Peer],
+        peers: Mapping[Peer, PeerState],
         listening: Mapping[str, None],
         subscribers: Callable[[str], Iterable[Peer]],
         mesh: Callable[[str], Iterable[Peer]],
@@ -53,10 +53,10 @@ class Usefulness(Part):
         self._listening = listening
         self._subscribers = subscribers
         self._mesh = mesh
-        self._brought: dict[Peer, float] = {}
-        """When a peer brought the last message that was new."""
         self._published: dict[str, None] = {}
         """Topics of our own messages that we did not listen to, the latest last."""
+        self.last_topics: tuple[str, ...] = ()
+        """Of our last message: nothing new, if the next has the same."""
         self._in_mesh: frozenset[Peer] = frozenset()
         self._sharing: frozenset[Peer] = frozenset()
         self._looked_at: float | None = None
@@ -65,8 +65,8 @@ class Usefulness(Part):
 
     def of(self, peer: Peer, now: float) -> int:
         """Of how much use the peer is; 0 of one that is not there."""
-        brought = self._brought.get(peer)
-        if brought is not None and now - brought < self._useful_for:
+        state = self._peers.get(peer)
+        if state is not None and now - state.brought < self._useful_for:
             return BROUGHT_MESSAGES
         if self._looked_at is None or now - self._looked_at >= LOOK_INTERVAL:
             self._look(now)
@@ -91,16 +91,9 @@ class Usefulness(Part):
 
     # ---- what happens
 
-    def accepted(
-        self, message: WireMessage, source: Peer | None, holders: Mapping[Peer, None], now: float
-    ) -> None:
-        """A new message: whoever brought it is of use, and what we publish on matters to us."""
-        if source is None:
-            self._publish_on(message.topics)
-        elif source in self._peers:  # it may have left while the message was being checked
-            self._brought[source] = now
-
-    def _publish_on(self, topics: Iterable[str]) -> None:
+    def publish_on(self, topics: tuple[str, ...]) -> None:
+        """What we publish on matters to us."""
+        self.last_topics = topics
         for topic in topics:
             if topic not in self._listening:
                 self._published.pop(topic, None)
@@ -108,15 +101,18 @@ class Usefulness(Part):
         while len(self._published) > MOST_TOPICS:
             del self._published[next(iter(self._published))]
 
+    def leave(self, topic: str, quietly: bool, now: float) -> None:
+        """We may go on to publish on it."""
+        self.last_topics = ()
+
     def peer_subscribed(self, peer: Peer, topic: str, now: float) -> None:
         """A newcomer that does so is one of those who are of use, and at once."""
         self._came.add(peer)
 
     def remove_peer(self, peer: Peer, now: float) -> None:
-        """Forget what the peer has done."""
-        self._brought.pop(peer, None)
+        """Forget what the peer has said."""
         self._came.discard(peer)
 
     def sizes(self) -> dict[str, int]:
-        """Of how many peers and topics something is kept."""
-        return {"useful_peers": len(self._brought), "published_topics": len(self._published)}
+        """Of how many topics something is kept."""
+        return {"published_topics": len(self._published)}
