@@ -42,10 +42,11 @@ class Lanes:
 
     def add(self, check: Check) -> None:
         """Let a check wait behind those of the same peer."""
-        lanes = self._cheap if check.cost <= DEAR else self._dear
-        lane = lanes.get(check.peer)
+        _, _, peer, cost = check
+        lanes = self._cheap if cost <= DEAR else self._dear
+        lane = lanes.get(peer)
         if lane is None:
-            lanes[check.peer] = deque((check,))
+            lanes[peer] = deque((check,))
         else:
             lane.append(check)
 

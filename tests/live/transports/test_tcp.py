@@ -126,8 +126,8 @@ async def test_an_address_that_never_answers_does_not_hide_the_next(
     async with ends() as (left, right):
         listening, *_ = await right.tcp.listen(["127.0.0.1:0"])
         port = int(listening.rpartition(":")[2])
-        holes = [BlackHole(f"127.0.0.{each}", port) for each in range(2, 2 + number)]
-        silent = [f"127.0.0.{each}" for each in range(2, 2 + number)]
+        holes = [BlackHole(f"127.88.0.{each}", port) for each in range(2, 2 + number)]
+        silent = [f"127.88.0.{each}" for each in range(2, 2 + number)]
         names.answer("node.example", *silent, "127.0.0.1")
         left.tcp.open(OpenTransport(7, f"node.example:{port}"))
         opened = await left.first(TransportOpened)

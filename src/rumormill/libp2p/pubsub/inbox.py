@@ -87,15 +87,19 @@ class Inbox:
         for start, end in places:
             if gate is not None and (admission := gate(peer, now)) != "all":
                 slice -= self._on_gated(peer, state, buffer[start:end], admission, now)
-                continue
-            inside = 0 if self._trace_packets else lone_message(buffer, start, end)
-            if inside:  # as most are: worth saving the RPC around it, and a copy of it
-                message = decode_message(buffer[inside:end], self._limits.topics_per_message)
-                self._intake.receive(peer, state, message, now)
             else:
+                inside = 0 if self._trace_packets else lone_message(buffer, start, end)
+                if inside:  # as most are: worth saving the RPC around it, and a copy of it
+                    topics = self._limits.topics_per_message
+                    self._intake.receive(
+                        peer, state, decode_message(buffer[inside:end], topics), now
+                    )
+                    if peer in peers:
+                        continue
+                    return  # it was one rejected message too many
                 slice -= self._on_frame(peer, state, buffer[start:end], now)
             if peer not in peers:
-                return  # it was one rejected message too many
+                return
             if slice < 0.0:
                 if end < len(buffer):
                     reader.put_back(buffer, end)

@@ -128,10 +128,12 @@ class Intake:
         ):
             self._drop(message, peer, {peer: None}, "checks_full", now)
             return
-        cost = 0.0 if message.signature is None else prices.signature(message)
-        if cost > DEAR_SIGNATURE and not state.dear_signatures.take(cost, now):
-            self._drop(message, peer, {peer: None}, "signatures_too_dear", now)
-            return
+        cost = 0.0
+        if message.signature is not None:
+            cost = prices.signature(message)
+            if cost > DEAR_SIGNATURE and not state.dear_signatures.take(cost, now):
+                self._drop(message, peer, {peer: None}, "signatures_too_dear", now)
+                return
         copy = "new" if message.id not in checks.by_id else checks.add_copy(message, peer)
         if copy == "new":
             self._begin(checks.begin(message, peer), cost, now)
