@@ -8,13 +8,18 @@ waits for one of each other, not for all of them.
 from __future__ import annotations
 
 from collections import deque
+from functools import lru_cache
 
+from rumormill.core.addresses import owner_of
 from rumormill.core.machine import Received
 from rumormill.live.transports.names import Place
 
 MOST_IN_LANE = 512
 """Datagrams of one source that wait; past it its newest are lost, counted: those of others that
 came behind them must be seen."""
+
+REMEMBERED = 1 << 12
+"""IPv6 addresses whose owner is kept at hand."""
 
 MOST_WAITING_IN = 8192
 """Datagrams that wait in all; past it the rest stays with the system."""
@@ -81,4 +86,9 @@ class DatagramLanes:
 def _source(place: Place) -> Place | str:
     """Whose lane it is: ports are free to choose. On loopback they tell programs apart."""
     host: str = place[0]
-    return place if host.startswith("127.") or host == "::1" else host
+    if host.startswith("127.") or host == "::1":
+        return place
+    return _owner(host) if ":" in host else host
+
+
+_owner = lru_cache(REMEMBERED)(owner_of)
