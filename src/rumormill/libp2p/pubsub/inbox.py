@@ -59,7 +59,7 @@ class Inbox:
         if state is None:
             return  # the rest of what a dropped peer had sent
         try:
-            self._read(peer, state, received.packet, SLICE, now)
+            self._read(peer, state, received.packet, now)
         except RemoteProtocolError as error:
             self._pubsub.punish(peer, error)
             return
@@ -71,7 +71,7 @@ class Inbox:
         reader, peers = state.reader, self._pubsub.peers
         try:
             while reader.unread and peer in peers and not self._pubsub.toll.owes(state):
-                self._read(peer, state, b"", SLICE, now)
+                self._read(peer, state, b"", now)
         except RemoteProtocolError as error:
             self._pubsub.punish(peer, error)
         if reader.unread and peer in peers:
@@ -80,9 +80,9 @@ class Inbox:
                 trace.DROPPED, peer=peer, what="packet", reason="peer_left", size=size
             )
 
-    def _read(self, peer: Peer, state: PeerState, packet: bytes, slice: float, now: float) -> None:
-        """Read what came, in order, until the slice is used up: what is behind stays unread."""
-        gate, peers, reader = self._gate, self._pubsub.peers, state.reader
+    def _read(self, peer: Peer, state: PeerState, packet: bytes, now: float) -> None:
+        """Read what came, in order, until a slice is used up: what is behind stays unread."""
+        gate, peers, reader, slice = self._gate, self._pubsub.peers, state.reader, SLICE
         buffer, places = reader.cut(packet, MOST_FRAMES)
         for start, end in places:
             if gate is not None and (admission := gate(peer, now)) != "all":

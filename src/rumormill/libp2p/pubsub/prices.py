@@ -17,7 +17,7 @@ that others cannot have."""
 MESSAGE_SENT = 15.0
 """The same message on its way to one more peer."""
 
-READ_MESSAGE = 15.0
+READ_MESSAGE = 5.0
 """The first part of it: read, and handed to whoever checks it."""
 
 RPC = 2.0
