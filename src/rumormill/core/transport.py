@@ -24,6 +24,11 @@ class TransportOpened(NamedTuple):
     address: str
     """The other end, in the family's own notation."""
     dial: int | None = None
+    service: str = ""
+    """At which of our listeners it came in, where a machine has several; "" is the first."""
+    credentials: bytes = b""
+    """What the other end has proved itself by: its certificate (DER), on a transport that asks for
+    one; empty on others."""
 
 
 class TransportFailed(NamedTuple):

@@ -1,0 +1,1 @@
+"""The side of a node that SDKs talk to: sessions, subscriptions, JSON-RPC."""

@@ -1,0 +1,1 @@
+"""The asyncio side of this family: networks, settings, certificates in folders."""
