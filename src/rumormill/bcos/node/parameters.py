@@ -14,7 +14,7 @@ class NodeParameters(Parameters):
     compress: bool = True
     """Whether large payloads are compressed, and compressed ones are read."""
     largest_packet: int = Field(default=MOST_BYTES, ge=1024, le=MOST_BYTES)
-    """Bytes of a packet, as it travels and when it is unpacked; who sends a larger one is dropped."""
+    """Bytes of a packet, as it travels and unpacked; who sends a larger one is dropped."""
     max_peers: int = Field(default=256, ge=1)
     """Nodes that may be connected at once."""
     dial_interval: float = Field(default=10.0, gt=0, allow_inf_nan=False)
@@ -24,7 +24,7 @@ class NodeParameters(Parameters):
     topic_interval: float = Field(default=5.0, gt=0, allow_inf_nan=False)
     """Seconds between two topic seqs to each node, which keep the link alive, too."""
     topic_delay: float = Field(default=0.05, ge=0, allow_inf_nan=False)
-    """Seconds from a change of our topics until nodes are told; changes within them are told once."""
+    """Seconds from a change of our topics until nodes are told; more of them are told at once."""
     topic_timeout: float = Field(default=5.0, gt=0, allow_inf_nan=False)
     """Seconds that a node has to answer the question for its topics."""
     max_peer_topics: int = Field(default=100_000, ge=1)
@@ -35,4 +35,4 @@ class NodeParameters(Parameters):
     """Pass multicast and broadcast on, as the drawings of the protocol's documents do; each message
     once. Nodes of other make send it to their subscribers as often as they get it."""
     multi_hop: bool = False
-    """Reach subscribers on nodes that we are not connected to, by way of others with this setting."""
+    """Reach subscribers on nodes beyond our neighbours, by way of others with this setting."""
