@@ -1,4 +1,4 @@
-"""Certificates for tests of TLS: authorities made on the spot, and contexts with what they issue."""
+"""Certificates for tests of TLS: authorities made on the spot, and contexts of what they issue."""
 
 from __future__ import annotations
 
