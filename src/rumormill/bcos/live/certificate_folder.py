@@ -58,6 +58,14 @@ def role_of(folder: Path) -> Role:
     raise problem(f"{folder} holds neither node.crt nor sdk.crt{hint}")
 
 
+def is_sdk_folder(folder: object) -> bool:
+    """Whether it is an SDK's, by the names of its files; never an error."""
+    if not isinstance(folder, str | Path):
+        return False
+    place = Path(folder)
+    return (place / "sdk.crt").exists() and not (place / "node.crt").exists()
+
+
 def load_certificates(folder: Path, now: datetime | None = None) -> CertificateFolder:
     """Load a folder; :class:`ConfigError` says what is wrong, and names the file."""
     now = now or datetime.now(UTC)

@@ -17,11 +17,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from cryptography import x509
 
-from rumormill.bcos.certificates.identity import id_of_key, identity_of
+from rumormill.bcos.certificates.identity import id_of_key, node_id_of
 from rumormill.bcos.live.chain_maker import (
     Authority,
     Key,
@@ -35,11 +35,11 @@ from rumormill.bcos.live.chain_maker import (
 )
 from rumormill.bcos.live.pem_files import (
     check_key_fits,
-    public_der,
     read_certificates,
     read_private_key,
 )
 from rumormill.core.errors import ConfigError
+from rumormill.live.family import FolderKey
 from rumormill.live.files.private import write_new
 from rumormill.system.files import create_file
 from rumormill.system.private_files import check_folder_of, make_own_folder
@@ -56,36 +56,14 @@ MOST: Final = 10_000
 Member = Literal["node", "sdk"]
 
 
-class Made(NamedTuple):
-    """One entry of a chain's folder, new or not."""
-
-    kind: str
-    """``node``, ``sdk`` or ``topic_key``."""
-    name: str
-    folder: Path
-    id: str
-    """128 hex digits: the node id, or the public key of the same form."""
-    new: bool
-
-    def to_json(self) -> Mapping[str, Any]:
-        """As ``keygen`` shows it, with the id first."""
-        return {
-            "id": self.id,
-            "kind": self.kind,
-            "name": self.name,
-            "folder": str(self.folder),
-            "new": self.new,
-        }
-
-
-def extend_chain(folder: Path, nodes: int, sdks: int, topic_keys: int) -> list[Made]:
+def extend_chain(folder: Path, nodes: int, sdks: int, topic_keys: int) -> list[FolderKey]:
     """See to it that there are at least so many; returns all that there are."""
     for key, count in (("nodes", nodes), ("sdks", sdks), ("topic_keys", topic_keys)):
         if count > MOST:
             raise ConfigError(key, f"at most {MOST}, not {count}")
     _check_chain(folder)
     make_own_folder(folder)
-    made: list[Made] = []
+    made: list[FolderKey] = []
     members: tuple[tuple[Member, Path, int], ...] = (
         ("node", folder / "nodes", nodes),
         ("sdk", folder / "sdks", sdks),
@@ -98,7 +76,7 @@ def extend_chain(folder: Path, nodes: int, sdks: int, topic_keys: int) -> list[M
         for unit, place, count in members:
             made += [_member(place / str(n), unit, n, agencies) for n in _numbers(place, count)]
     topics = folder / "topic_keys"
-    return made + [_topic_key(topics / str(n), n) for n in _numbers(topics, topic_keys)]
+    return made + [_topic_key(topics / str(n)) for n in _numbers(topics, topic_keys)]
 
 
 def _check_chain(folder: Path) -> None:
@@ -155,12 +133,13 @@ def _authority(stem: Path, unit: Unit, profile: Profile, issuer: Authority | Non
 # ---- for whom
 
 
-def _member(folder: Path, unit: Member, number: int, agencies: Mapping[Profile, _Issuers]) -> Made:
+def _member(
+    folder: Path, unit: Member, number: int, agencies: Mapping[Profile, _Issuers]
+) -> FolderKey:
     new = _leaf(folder, unit, number, "ec", agencies["ec"])
     _leaf(folder / CHANNEL, unit, number, "rsa", agencies["rsa"])
     leaf = read_certificates(folder / f"{unit}.crt")[0]
-    who = identity_of(public_der(leaf))
-    return Made(unit, who.name, folder, who.node_id, new)
+    return FolderKey(node_id_of(leaf), unit, folder, new)
 
 
 def _leaf(folder: Path, unit: Member, number: int, profile: Profile, issuers: _Issuers) -> bool:
@@ -177,13 +156,13 @@ def _leaf(folder: Path, unit: Member, number: int, profile: Profile, issuers: _I
     return new
 
 
-def _topic_key(folder: Path, number: int) -> Made:
+def _topic_key(folder: Path) -> FolderKey:
     make_own_folder(folder)
     private, public = folder / "private.pem", folder / "public.pem"
     key, new = _load_or_create(private, "ec", public)
     if not public.exists():
         write_public(public, public_key_pem(key))
-    return Made("topic_key", f"topic{number}", folder, id_of_key(key.public_key()), new)
+    return FolderKey(id_of_key(key.public_key()), "topic_key", folder, new)
 
 
 # ---- files

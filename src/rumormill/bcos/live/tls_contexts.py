@@ -14,6 +14,8 @@ from rumormill.bcos.live.certificate_set import CertificateFolder, CertificateSe
 from rumormill.bcos.live.pem_files import problem
 
 CURVE: Final = "secp256k1"
+MOST_TURNS: Final = 8
+"""Of each side of a handshake; three are enough."""
 CIPHERS: Final = {
     "ec": "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-AES128-GCM-SHA256:"
     "ECDHE-ECDSA-CHACHA20-POLY1305",
@@ -66,11 +68,13 @@ def check_handshake(chosen: CertificateSet) -> None:
             client.wrap_bio(to_client, to_server),
             server.wrap_bio(to_server, to_client, server_side=True),
         ]
-        while ends:
+        for _ in range(MOST_TURNS):
             ends = [end for end in ends if not _is_done(end)]
     except ssl.SSLError as error:
         said = getattr(error, "verify_message", "") or error.reason or str(error)
         raise problem(f"{chosen.certificate}: TLS refuses it: {said}") from None
+    if ends:
+        raise problem(f"{chosen.certificate}: TLS comes to no end with it")
 
 
 def _is_done(end: ssl.SSLObject) -> bool:
