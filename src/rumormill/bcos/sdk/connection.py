@@ -17,6 +17,7 @@ from rumormill.bcos.wire.frames import FrameReader
 from rumormill.bcos.wire.json_text import number_of, read_object, write_json
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.limits import Work
+from rumormill.core.trace import DROPPED
 
 LOWEST_PROTOCOL: Final = 1
 HIGHEST_PROTOCOL: Final = 3
@@ -64,8 +65,11 @@ class Connection:
         return self.protocol > 0 and not self.gone
 
     def send(self, kind: int, seq: bytes, data: bytes, result: int = 0) -> bool:
-        """Write a packet; False if there is no room for it."""
-        return self.outlet.write(encode_channel(ChannelPacket(kind, seq, result, data)))
+        """Write a packet; False if there is no room for it, which is counted."""
+        if self.outlet.write(encode_channel(ChannelPacket(kind, seq, result, data))):
+            return True
+        self._turn.trace(DROPPED, peer=self.peer, what="packet", reason="queue_full", count=1)
+        return False
 
     def begin(self, seq: bytes) -> None:
         """Ask for the handshake; the answer has this seq."""
