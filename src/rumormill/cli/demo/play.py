@@ -91,13 +91,19 @@ class Play:
         for other in self.plan.links[node.number]:
             words += ["--peer", self._nodes[other].address]
         if not publishes:
-            words += ["--listen", node.address or find_family(act.network).listen]
+            for address in self._listen(node):
+                words += ["--listen", address]
             words += ["--status", str(STATUS_INTERVAL)]
         if node is self._victim if act.topic else publishes:
             words += ["--key-file", str(self._key)]
         if self._keep:
             words += ["--spool", str(self.spools[node.number])]
         return words
+
+    def _listen(self, node: Node) -> tuple[str, ...]:
+        if node.address:
+            return (node.address,)
+        return find_family(self.plan.act.network).default_listen({})
 
     async def _start(self, node: Node) -> None:
         await node.start(self._words(node))
