@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from rumormill.bcos.wire.channel_packet import ChannelPacket
+from rumormill.bcos.wire.p2p_packet import P2PPacket
 
 PacketDone = Callable[[ChannelPacket | None, str], None]
 """Hears the answer of a subscriber, or None and why there is none: ``timed_out``, ``left``."""
@@ -52,7 +53,7 @@ class Nodes(Protocol):
         ...
 
     def connected(self) -> Sequence[str]:
-        """Ids of those that we have a connection to."""
+        """Ids of those that can be reached."""
         ...
 
     def topics_of(self, node: str) -> Collection[str]:
@@ -65,4 +66,20 @@ class Nodes(Protocol):
 
     def ask(self, node: str, kind: int, payload: bytes, timeout: float, done: PayloadDone) -> None:
         """Send a packet of AMOP and wait for the answer."""
+        ...
+
+    def answer(self, node: str, packet: P2PPacket, payload: bytes) -> bool:
+        """Answer a packet that a node has sent and waits for; False if it cannot leave."""
+        ...
+
+    def relay_targets(self, topic: str, source: str | None, everywhere: bool) -> Sequence[str]:
+        """Whom a message that came from ``source`` is passed on to: nobody unless that is set."""
+        ...
+
+    def seen(self, message_id: bytes) -> bool:
+        """Whether a message was here before; it is remembered from now on. For those that relay."""
+        ...
+
+    def charge(self, node: str, what: str, cost: float) -> None:
+        """A node has made us do ``cost`` microseconds of work for nothing."""
         ...
