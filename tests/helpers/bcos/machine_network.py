@@ -294,4 +294,5 @@ class MachineNetwork:
         self._at(self.now + delay, action, *arguments)
 
     def _at(self, when: float, action: Callable[..., None], *arguments: Any) -> None:
-        heappush(self._queue, (when, next(self._order), partial(action, *arguments)))
+        call: Callable[[], None] = partial(action, *arguments)
+        heappush(self._queue, (when, next(self._order), call))
