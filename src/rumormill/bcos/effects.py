@@ -56,6 +56,16 @@ class Respond(NamedTuple):
     data: bytes
 
 
+class SetResponder(NamedTuple):
+    """Whether the application answers unicasts of ``topic`` itself, by :class:`Respond`.
+
+    Without it they are answered for it, with nothing, when they are delivered.
+    """
+
+    topic: str
+    wanted: bool
+
+
 # ---- effects
 
 
@@ -86,6 +96,15 @@ class Request(NamedTuple):
 
 
 BcosInput: TypeAlias = (
-    NetworkInput | Hold | Shutdown | TransportInput | Dial | Unicast | Multicast | Forget | Respond
+    NetworkInput
+    | Hold
+    | Shutdown
+    | TransportInput
+    | Dial
+    | Unicast
+    | Multicast
+    | Forget
+    | Respond
+    | SetResponder
 )
 """What both machines take."""
