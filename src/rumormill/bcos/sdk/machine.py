@@ -7,7 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from rumormill.bcos.certificates.identity import Identify, identity_of
-from rumormill.bcos.effects import Answering, Forget, Multicast, Respond, SdkInput, Unicast, Watch
+from rumormill.bcos.effects import (
+    SetResponder,
+    Forget,
+    Multicast,
+    Respond,
+    SdkInput,
+    Unicast,
+    Watch,
+)
 from rumormill.bcos.links.pending import Pending
 from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.sdk.connection import Connection
@@ -69,7 +77,7 @@ class SdkMachine:
         self._handlers: dict[type, Callable[[Any], None]] = {
             Subscribe: self._subscribe,
             Unsubscribe: lambda input: self._subscriptions.unsubscribe(input.topic),
-            Answering: lambda input: self._subscriptions.set_answering(*input),
+            SetResponder: lambda input: self._subscriptions.set_answering(*input),
             Checked: self._receiving.checked,
             CheckedMany: self._checked_many,
             Respond: lambda input: self._receiving.respond(*input),
