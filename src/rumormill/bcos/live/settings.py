@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, field_validator
 
+from rumormill.bcos.certificates.access import node_ids
 from rumormill.bcos.channel.parameters import ChannelParameters
 from rumormill.bcos.node.parameters import NodeParameters
 from rumormill.bcos.sdk.parameters import SdkParameters
@@ -35,8 +36,8 @@ class BcosParameters(LiveParameters):
     channel_listen: tuple[str, ...] = ()
     """Where a node listens for SDKs, as ``0.0.0.0:20200``; without it there are none."""
     channel_profile: Literal["both", "secp256k1", "rsa"] = "both"
-    """Which certificates SDKs are shown: by what they can use (the RSA ones are those in
-    ``channel_cert/``), or always the same."""
+    """Which certificates a node shows to SDKs: by what they can use (the RSA ones are those in
+    ``channel_cert/``), or always the same. An SDK shows its RSA ones with ``rsa``."""
     bootstrap: tuple[str, ...] = ()
     """Nodes that are dialed at the start, and again whenever they are lost."""
     key_file: Path | None = None
@@ -84,6 +85,11 @@ class BcosParameters(LiveParameters):
     @classmethod
     def _one_or_many_nodes(cls, value: Any) -> Any:
         return (value,) if isinstance(value, str) else value
+
+    @field_validator("whitelist", "blacklist")
+    @classmethod
+    def _nodes(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return node_ids(value)
 
 
 class BcosSettings(NamedTuple):
