@@ -125,19 +125,3 @@ class Nodes(Protocol):
     def relay_targets(self, topic: str, source: str, everywhere: bool) -> Sequence[str]:
         """Whom a multicast that came from ``source`` is passed on to; nobody unless relaying."""
         ...
-
-    def answer(self, node: str, packet: P2PPacket, payload: bytes) -> bool:
-        """Answer a packet that a node has sent and waits for; False if it cannot leave."""
-        ...
-
-    def relay_targets(self, topic: str, source: str | None, everywhere: bool) -> Sequence[str]:
-        """Whom a message that came from ``source`` is passed on to: nobody unless that is set."""
-        ...
-
-    def seen(self, message_id: bytes) -> bool:
-        """Whether a message was here before; it is remembered from now on. For those that relay."""
-        ...
-
-    def charge(self, node: str, what: str, cost: float) -> None:
-        """A node has made us do ``cost`` microseconds of work for nothing."""
-        ...
