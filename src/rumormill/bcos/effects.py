@@ -56,14 +56,14 @@ class Respond(NamedTuple):
     data: bytes
 
 
-class Answering(NamedTuple):
-    """Whether the application answers the unicast messages of ``topic`` itself.
+class SetResponder(NamedTuple):
+    """Whether the application answers unicasts of ``topic`` itself, by :class:`Respond`.
 
-    While it does, each of them brings a :class:`Request`. An SDK listens to the topic as long.
+    Without it they are answered for it, with nothing, when they are delivered.
     """
 
     topic: str
-    answering: bool
+    wanted: bool
 
 
 class Watch(NamedTuple):
@@ -115,7 +115,7 @@ BcosInput: TypeAlias = (
     | Multicast
     | Forget
     | Respond
-    | Answering
+    | SetResponder
 )
 """What both machines take."""
 

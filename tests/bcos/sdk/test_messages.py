@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from rumormill.bcos.effects import (
-    Answering,
     Forget,
     Multicast,
     MulticastEnded,
     Request,
     Respond,
+    SetResponder,
     Unicast,
     UnicastEnded,
 )
@@ -176,7 +176,7 @@ def test_a_message_that_nobody_had_time_to_look_at_is_not_marked_as_seen() -> No
 
 def test_the_application_answers_a_unicast_message() -> None:
     bench = SdkBench()
-    bench.feed(Answering("time", True))
+    bench.feed(SetResponder("time", True))
     node = bench.node()
     assert node.topics() == ["time"]
     node.message("time", b"what", kind=ChannelType.REQUEST)
@@ -186,14 +186,14 @@ def test_the_application_answers_a_unicast_message() -> None:
     bench.feed(Respond(request.token, b"noon"))
     answer = node.packet(ChannelType.RESPONSE)
     assert (answer.seq, decode_body(answer.data)) == (SEQ, ("time", b"noon"))
-    bench.feed(Answering("time", False))
+    bench.feed(SetResponder("time", False))
     bench.wake()
     assert node.topics() == []
 
 
 def test_an_answer_that_comes_too_late_is_counted() -> None:
     bench = SdkBench(answer_timeout=5)
-    bench.feed(Answering("time", True))
+    bench.feed(SetResponder("time", True))
     node = bench.node()
     node.message("time", b"what", kind=ChannelType.REQUEST)
     (request,) = bench.take(Request)
@@ -206,7 +206,7 @@ def test_an_answer_that_comes_too_late_is_counted() -> None:
 
 def test_an_answer_to_a_node_that_is_gone_goes_nowhere() -> None:
     bench = SdkBench()
-    bench.feed(Answering("time", True))
+    bench.feed(SetResponder("time", True))
     node = bench.node()
     node.message("time", b"what", kind=ChannelType.REQUEST)
     node.vanish()
@@ -227,7 +227,7 @@ def test_a_node_that_is_gone_when_the_check_ends_gets_no_answer() -> None:
 
 def test_answers_under_way_are_bounded() -> None:
     bench = SdkBench(max_answers=3)
-    bench.feed(Answering("time", True))
+    bench.feed(SetResponder("time", True))
     node = bench.node()
     for number in range(5):
         node.message("time", b"what", seq(number), ChannelType.REQUEST)

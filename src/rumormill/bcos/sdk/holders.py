@@ -8,6 +8,7 @@ out those who listen on the node itself. A node that answers neither leaves us i
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from rumormill.bcos.sdk.parameters import SdkParameters
 from rumormill.bcos.sdk.pool import Pool
 from rumormill.bcos.sdk.private_topics import PrivateTopics
 from rumormill.bcos.wire.channel_packet import ChannelPacket, ChannelType
-from rumormill.bcos.wire.json_text import read_object, write_json
+from rumormill.bcos.wire.json_text import number_of, read_object, write_json
 from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.timers import Alarm, Timers
@@ -45,6 +46,7 @@ class Holders:
         pool: Pool,
         private: PrivateTopics,
         questions: Pending[bytes, ChannelPacket],
+        reads: Callable[[str], bool],
         alarm: Alarm,
     ) -> None:
         self._turn = turn
@@ -52,6 +54,8 @@ class Holders:
         self._pool = pool
         self._private = private
         self._questions = questions
+        self._reads = reads
+        """Whether we listen to a topic ourselves."""
         self._known: OrderedDict[str, tuple[str, ...] | None] = OrderedDict()
         """What was used last comes last; None while nobody has told."""
         self._watched: dict[str, int] = {}
@@ -161,7 +165,19 @@ class Holders:
         elif asked_peers:
             self._set(topic, _holders_among_peers(reply["result"], self._private.name(topic)))
         else:
-            self._set(topic, _holders_told(reply["result"], connection.peer))
+            self._set(topic, self._told(reply["result"], topic, connection.peer))
+
+    def _told(self, result: Any, topic: str, node: str) -> tuple[str, ...]:
+        """Of the answer to our own question: other nodes, and the one that was asked, if others
+        than we listen there.
+        """
+        if not isinstance(result, dict) or not isinstance(result.get("nodes"), list):
+            raise RemoteProtocolError("bad_rpc_answer", f"{QUESTION} without nodes")
+        nodes = [each for each in result["nodes"] if isinstance(each, str)]
+        ours = sum(each.peer == node for each in self._pool.up()) if self._reads(topic) else 0
+        if number_of(result, "here") > ours:
+            nodes.insert(0, node)
+        return tuple(dict.fromkeys(nodes[:MOST_NODES]))
 
     def _not_understood(self, connection: Connection, topic: str, asked_peers: bool) -> None:
         """The node does not know the question: is there another?"""
@@ -181,16 +197,6 @@ class Holders:
         for node in before:
             if node not in nodes:
                 self._turn.trace(trace.PEER_UNSUBSCRIBED, topic, peer=node)
-
-
-def _holders_told(result: Any, node: str) -> tuple[str, ...]:
-    """Of the answer to our own question: other nodes, and the one that was asked."""
-    if not isinstance(result, dict) or not isinstance(result.get("nodes"), list):
-        raise RemoteProtocolError("bad_rpc_answer", f"{QUESTION} without nodes")
-    nodes = [each for each in result["nodes"] if isinstance(each, str)]
-    if result.get("here"):
-        nodes.insert(0, node)
-    return tuple(dict.fromkeys(nodes[:MOST_NODES]))
 
 
 def _holders_among_peers(result: Any, name: str) -> tuple[str, ...]:

@@ -7,7 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from rumormill.bcos.certificates.identity import Identify, identity_of
-from rumormill.bcos.effects import Answering, Forget, Multicast, Respond, SdkInput, Unicast, Watch
+from rumormill.bcos.effects import (
+    Forget,
+    Multicast,
+    Respond,
+    SdkInput,
+    SetResponder,
+    Unicast,
+    Watch,
+)
 from rumormill.bcos.links.pending import Pending
 from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.sdk.connection import Connection
@@ -57,7 +65,10 @@ class SdkMachine:
         self._private = PrivateTopics(keys)
         self._pool = Pool(turn, parameters, random, identify, alarm, self)
         self._subscriptions = Subscriptions(turn, parameters, self._pool, self._private, alarm)
-        self._holders = Holders(turn, parameters, self._pool, self._private, self._questions, alarm)
+        self._holders = Holders(
+            turn, parameters, self._pool, self._private, self._questions,
+            self._subscriptions.reads, alarm,
+        )  # fmt: skip
         self._publishing = Publishing(
             turn, parameters, self._pool, self._private, self._questions,
             self._holders.of, self._subscriptions.changed,
@@ -69,7 +80,7 @@ class SdkMachine:
         self._handlers: dict[type, Callable[[Any], None]] = {
             Subscribe: self._subscribe,
             Unsubscribe: lambda input: self._subscriptions.unsubscribe(input.topic),
-            Answering: lambda input: self._subscriptions.set_answering(*input),
+            SetResponder: lambda input: self._subscriptions.set_answering(*input),
             Checked: self._receiving.checked,
             CheckedMany: self._checked_many,
             Respond: lambda input: self._receiving.respond(*input),

@@ -7,10 +7,13 @@ publisher listens to the topic's PushChannel, on which its node asks it to verif
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable
+from typing import NamedTuple
 
+from rumormill.bcos.sdk.challenges.dialect import Dialect
+from rumormill.bcos.sdk.challenges.dialects import KECCAK256
 from rumormill.bcos.sdk.connection import Connection
+from rumormill.bcos.sdk.topic_keys import TopicPrivateKey, TopicPublicKey
 from rumormill.bcos.wire.topic_body import LONGEST_TOPIC
 from rumormill.bcos.wire.verification import (
     is_need_verify,
@@ -22,30 +25,17 @@ from rumormill.core.errors import LocalProtocolError
 from rumormill.core.topic import check_topic
 
 
-class Challenge(Protocol):
-    """A question that only somebody with the right key can answer."""
-
-    @property
-    def payload(self) -> bytes:
-        """What the other side gets."""
-        ...
-
-    def check(self, proof: bytes) -> bool:
-        """Whether the proof was made with one of the keys that may read."""
-        ...
-
-
 class TopicKeys(NamedTuple):
     """What we have of the keys of private topics."""
 
     topics: tuple[str, ...] = ()
-    """Which topics are private; none named: all of them."""
-    prove: Callable[[bytes], bytes] | None = None
-    """Answers a challenge, with the key that lets us read; None if we have none. Raises
-    :class:`RemoteProtocolError` for what is no challenge."""
-    challenge: Callable[[bytes, str], Challenge] | None = None
-    """Makes a challenge of random bytes and a topic's name on the wire; None if we do not know the
-    keys of readers."""
+    """Which topics are private; none named: all of them, if there is a key."""
+    private_key: TopicPrivateKey | None = None
+    """Lets us read."""
+    public_keys: tuple[TopicPublicKey, ...] = ()
+    """Of those who may read what we publish."""
+    dialect: Dialect = KECCAK256
+    """How we ask for a proof; we give one in whichever dialect we are asked."""
     max_topics: int = 1024
     """Private topics that we may publish to."""
 
@@ -60,18 +50,18 @@ class PrivateTopics:
         """The names of private topics that we publish to."""
         for topic in keys.topics:
             need_verify(check_topic(topic))
-            if keys.challenge is not None:
+            if keys.public_keys:
                 self.publish_to(topic)
 
     def is_private(self, topic: str) -> bool:
         """Whether its messages are for verified readers alone."""
         if self._named:
             return topic in self._named
-        return self.keys.prove is not None or self.keys.challenge is not None
+        return self.keys.private_key is not None or bool(self.keys.public_keys)
 
     def readable_name(self, topic: str) -> str:
         """The name of a topic that we want to read."""
-        if self.is_private(topic) and self.keys.prove is None:
+        if self.is_private(topic) and self.keys.private_key is None:
             raise LocalProtocolError(
                 f"the topic {topic[:40]!r} is private, and there is no private_key to read it with"
             )
@@ -82,7 +72,7 @@ class PrivateTopics:
         if not self.is_private(topic):
             self.name(topic)
             return False
-        if self.keys.challenge is None:
+        if not self.keys.public_keys:
             raise LocalProtocolError(
                 f"the topic {topic[:40]!r} is private, and there are no public_keys of its readers"
             )
@@ -114,7 +104,7 @@ class PrivateTopics:
     def channels(self, connection: Connection, read: Iterable[str]) -> list[str]:
         """What else a node has to be told, beside the names that we read."""
         channels = [push_channel(name) for name in self._published]
-        if self.keys.prove is not None:
+        if self.keys.private_key is not None:
             channels += [
                 verify_channel(name, connection.uuid) for name in read if is_need_verify(name)
             ]

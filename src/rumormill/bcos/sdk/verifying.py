@@ -14,9 +14,10 @@ from typing import Final
 
 from rumormill.bcos.links.pending import Pending
 from rumormill.bcos.links.turn import Turn
+from rumormill.bcos.sdk.challenges.dialects import detect
 from rumormill.bcos.sdk.connection import Connection
 from rumormill.bcos.sdk.pool import Pool
-from rumormill.bcos.sdk.private_topics import Challenge, PrivateTopics
+from rumormill.bcos.sdk.private_topics import PrivateTopics
 from rumormill.bcos.wire.channel_packet import ChannelPacket, ChannelType, Result
 from rumormill.bcos.wire.topic_body import decode_body, encode_body
 from rumormill.bcos.wire.verification import (
@@ -36,7 +37,7 @@ VERIFICATION: Final = "verification"
 CHALLENGE_TIMEOUT: Final = 10.0
 """Seconds that a reader has to answer, its node's own time included."""
 
-CHALLENGE_BYTES: Final = 16
+NONCE_BYTES: Final = 16
 MOST_AT_ONCE: Final = 256
 """Readers that are being verified at once; nodes ask again for the others."""
 
@@ -72,21 +73,21 @@ class Verifying:
         """A node wants to know whether a reader on another node may read (0x37)."""
         request = decode_verify_request(packet.data)
         connection.send(ChannelType.VERIFY, packet.seq, b"")
-        make = self._private.keys.challenge
         key = connection.number, request.node_id, request.topic_for_cert
-        if make is None or not self._private.is_published(request.topic):
+        if not self._private.is_published(request.topic):
             self._ignore(connection, request, "not_published")
         elif key in self._under_way:
             self._ignore(connection, request, "under_way")
         elif len(self._under_way) >= MOST_AT_ONCE:
             self._ignore(connection, request, "too_many_verifications")
         else:
-            challenge = make(self._random.randbytes(CHALLENGE_BYTES), request.topic)
-            self._send(connection, request, challenge)
+            self._challenge(connection, request)
 
-    def _send(self, connection: Connection, request: VerifyRequest, challenge: Challenge) -> None:
+    def _challenge(self, connection: Connection, request: VerifyRequest) -> None:
+        nonce = self._random.randbytes(NONCE_BYTES)
+        challenge = self._private.keys.dialect.challenge(nonce, request.topic_for_cert)
         seq = self._pool.new_seq()
-        body = encode_body(request.topic_for_cert, challenge.payload)
+        body = encode_body(request.topic_for_cert, challenge)
         if not connection.send(ChannelType.REQUEST, seq, body):
             self._told(request, False, "queue_full")
             return
@@ -100,7 +101,7 @@ class Verifying:
         self,
         connection: Connection,
         request: VerifyRequest,
-        challenge: Challenge,
+        challenge: bytes,
         answer: ChannelPacket | None,
         problem: str,
     ) -> None:
@@ -116,12 +117,16 @@ class Verifying:
         connection.send(ChannelType.TOPIC_STATUS, self._pool.new_seq(), status)
         self._told(request, passed, "" if passed else "bad_proof")
 
-    def _is_proof(self, connection: Connection, challenge: Challenge, body: bytes) -> bool:
+    def _is_proof(self, connection: Connection, challenge: bytes, body: bytes) -> bool:
+        keys = self._private.keys
         try:
-            passed = challenge.check(decode_body(body)[1])
+            proof = decode_body(body)[1]
+            passed = keys.dialect.proves(challenge, proof, keys.public_keys)
         except RemoteProtocolError:
             passed = False  # it is the reader who sent this, and the node passed it on
-        self._pool.charge(connection, "verifications", SIGNATURE, blame=not passed)
+        self._pool.charge(
+            connection, "verifications", SIGNATURE * len(keys.public_keys), blame=not passed
+        )
         return passed
 
     def _told(self, request: VerifyRequest, passed: bool, reason: str) -> None:
@@ -142,13 +147,13 @@ class Verifying:
         self, connection: Connection, packet: ChannelPacket, topic: str, payload: bytes
     ) -> bool:
         """Whether a message was a challenge for us; then it was dealt with."""
-        prove = self._private.keys.prove
-        name = None if prove is None else name_of_verify_channel(topic)
-        if prove is None or name is None or topic != verify_channel(name, connection.uuid):
+        key = self._private.keys.private_key
+        name = None if key is None else name_of_verify_channel(topic)
+        if key is None or name is None or topic != verify_channel(name, connection.uuid):
             return False
         self._pool.charge(connection, "verifications", SIGNATURE)
         try:
-            proof = prove(payload)
+            proof = detect(payload).prove(payload, key)
         except RemoteProtocolError as error:
             # It is the publisher who sent this, and the node passed it on.
             self._proved(name, connection, False, error.reason)
