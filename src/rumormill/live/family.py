@@ -107,6 +107,11 @@ class DemoAct(NamedTuple):
     """Messages a second."""
     publishers: int = 3
     """At most so many, and at most a third of the nodes."""
+    all_linked: bool = False
+    """Whether each connects to all that are there before it, not to some of them: for networks
+    whose messages go no further than to who is connected."""
+    certified: bool = False
+    """Whether every node needs an identity that was made for it, not only who is to come back."""
 
 
 class Family(ABC):
@@ -198,6 +203,14 @@ class Family(ABC):
     def describe_key(self, path: Path) -> Mapping[str, Any]:
         """What everyone may know of the key in a file of :attr:`key_types`, its ``id`` first."""
         raise ConfigError("network", f"the networks of {self.name} have no keys")
+
+    def keygen_options(self, nodes: int) -> tuple[str, ...]:
+        """What ``keygen`` is told so that there is an identity for each of so many nodes."""
+        return ()
+
+    def identity_options(self, made: Path, number: int) -> tuple[str, ...]:
+        """By which options a node is who ``keygen`` made; ``number`` where it made several."""
+        return ("--key-file", str(made))
 
     key_options: ClassVar[tuple[KeyOption, ...]] = ()
     """How many of what ``keygen`` makes. A family that has any makes a folder of keys, by
