@@ -110,8 +110,8 @@ class Subscriptions:
         name = self._private.readable_name(topic)
         if name in self._by_name:
             return
-        if len(self._by_name) >= self._parameters.max_topics:
-            most = self._parameters.max_topics
+        if len(self._by_name) >= self._parameters.max_sdk_topics:
+            most = self._parameters.max_sdk_topics
             raise LocalProtocolError(f"{most} topics are subscribed to, and no more are allowed")
         self._by_name[name] = topic
         self.changed()
