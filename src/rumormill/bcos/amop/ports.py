@@ -118,6 +118,11 @@ class Nodes(Protocol):
         """Answer a packet of a node; False if it cannot leave, or the node is gone."""
         ...
 
+    @property
+    def relays(self) -> bool:
+        """Whether multicasts of others are passed on."""
+        ...
+
     def first_time(self, message_id: bytes) -> bool:
         """Whether a multicast is to be handled: False if messages are relayed, and we had it."""
         ...

@@ -154,6 +154,11 @@ class Peers:
         nodes = self._links.nodes() if everywhere else self.holders(topic)
         return [node for node in nodes if node != source and node in self._links]
 
+    @property
+    def relays(self) -> bool:
+        """Whether multicasts of others are passed on."""
+        return self._parameters.relay
+
     def first_time(self, message_id: bytes) -> bool:
         """Whether a multicast is to be handled: False if messages are relayed, and we had it."""
         if not self._parameters.relay:
