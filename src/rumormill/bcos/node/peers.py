@@ -33,8 +33,8 @@ ACCESS = "access"
 class AmopSide(Protocol):
     """What AMOP is told of other nodes."""
 
-    def received(self, node: str, packet: P2PPacket) -> bool:
-        """A packet of its module that is no answer; False if it was of no use to anybody."""
+    def received(self, node: str, packet: P2PPacket) -> None:
+        """A packet of its module that is no answer; what is of no use it charges itself."""
         ...
 
     def topics_changed(self, node: str) -> None:
@@ -222,8 +222,7 @@ class Peers:
             if not self._questions.answered(node, packet):
                 self._useless(by, packet, "late_answer")
         elif protocol == Module.AMOP:
-            if not self.amop.received(node, packet):
-                self.charge(by, "useless_amop", UNREAD + UNREAD_BYTE * len(packet.payload))
+            self.amop.received(node, packet)
         elif protocol == Module.TOPIC:
             self._sync.received(node, packet)
         else:
