@@ -1,0 +1,147 @@
+"""Fuzz what comes between two nodes: packets in any cut, compressed and not, and what is in them:
+a channel packet, and a list of topics."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[2]))
+
+from tests.helpers.fuzz.fuzzing import Choices, fuzz, instrumented, pieces
+
+with instrumented(__name__):
+    from cramjam import snappy
+
+    from rumormill.bcos.wire.channel_packet import (
+        NO_SEQ,
+        ChannelPacket,
+        ChannelType,
+        decode_channel,
+        encode_channel,
+    )
+    from rumormill.bcos.wire.frames import FrameReader
+    from rumormill.bcos.wire.p2p_packet import (
+        COMPRESSED,
+        HEADER,
+        HEADER_SIZE,
+        MOST_UNPACKED,
+        Module,
+        P2PPacket,
+        decode_p2p,
+        encode_p2p,
+    )
+    from rumormill.bcos.wire.topic_body import decode_body, encode_body
+    from rumormill.bcos.wire.verification import (
+        need_verify,
+        verify_channel,
+        verify_channels,
+        verify_channels_of,
+    )
+    from rumormill.core.errors import RemoteProtocolError
+
+LARGEST = 20_000
+TOPICS = ["weather", need_verify("hello"), verify_channel(need_verify("hello"), "0" * 32)]
+PROTOCOLS = (Module.AMOP, Module.TOPIC, -Module.AMOP, -Module.TOPIC, 1 << 16, -(1 << 31))
+
+
+# ---- what holds for every packet
+
+
+def packets(data: bytes, size: int) -> tuple[list[bytes], str, int]:
+    """The packets of a stream, why it ended, and what is kept."""
+    reader, seen = FrameReader(HEADER_SIZE, LARGEST), []
+    try:
+        for piece in pieces(data, size):
+            for raw in reader.feed(piece):
+                seen.append(raw)
+            assert reader.buffered < LARGEST, "more than a packet is kept"
+    except RemoteProtocolError as error:
+        return seen, error.reason, reader.buffered
+    return seen, "", reader.buffered
+
+
+def look_at(raw: bytes) -> None:
+    packet = decode_p2p(raw, LARGEST)
+    compressed = bool(raw[4] & 0x80)
+    assert not packet.version & COMPRESSED
+    assert HEADER_SIZE + len(packet.payload) <= LARGEST
+    assert len(packet.payload) <= (MOST_UNPACKED if compressed else 1) * len(raw)
+    if not compressed:
+        assert encode_p2p(packet, compress=False) == raw, "two forms of one packet"
+    for compress in (False, True):
+        again = encode_p2p(packet, compress)
+        assert decode_p2p(again, LARGEST) == packet, "a packet changes on its way"
+    with contextlib.suppress(RemoteProtocolError):
+        inside = decode_channel(packet.payload)
+        assert encode_channel(inside) == packet.payload
+        decode_body(inside.data)
+    topics = packet.payload.decode("latin-1").split("\t")
+    for name, channels in verify_channels(topics).items():
+        assert verify_channels_of(name, topics) == channels
+
+
+# ---- packets that nearly make sense
+
+
+def payload(choices: Choices) -> bytes:
+    kind = choices.number(4)
+    if kind == 0:
+        return choices.take(choices.number(200))
+    if kind == 1:
+        return choices.take(choices.number(30)) * (1 + choices.number(256))
+    if kind == 2:
+        chosen = [TOPICS[choices.number(3)] for _ in range(choices.number(6))]
+        return b"\t".join([b"7", *(topic.encode() for topic in chosen)])
+    data = encode_body(TOPICS[choices.number(3)], choices.take(choices.number(40)))
+    return encode_channel(ChannelPacket(ChannelType.REQUEST, NO_SEQ, 0, data))
+
+
+def packet(choices: Choices) -> bytes:
+    protocol, content = PROTOCOLS[choices.number(len(PROTOCOLS))], payload(choices)
+    how = choices.number(4)
+    if how == 0:
+        # Compressed by hand: whatever its size, with a bit or two flipped.
+        packed = bytearray(snappy.compress_raw(content))
+        for _ in range(choices.number(3)):
+            packed[choices.number(256) % len(packed)] ^= 1 << choices.number(8)
+        return HEADER.pack(HEADER_SIZE + len(packed), COMPRESSED, protocol, 0, 7) + packed
+    if how == 1:
+        return HEADER.pack(HEADER_SIZE + len(content), COMPRESSED, protocol, 0, 7) + content
+    return encode_p2p(P2PPacket(protocol, choices.number(4), 7, content), compress=how == 2)
+
+
+def target(data: bytes) -> None:
+    choices = Choices(data)
+    cut, wire = choices.number(17), bytearray()
+    while choices:
+        if choices.number(8) == 0:
+            wire += choices.take(choices.number(60))
+        else:
+            wire += packet(choices)
+    # An input that repeats itself must not become so many pieces that nothing else is tried.
+    size = cut if len(wire) < 2 * LARGEST else 1000 + cut
+    whole = packets(bytes(wire), 0)
+    assert packets(bytes(wire), size) == whole, "the cut matters"
+    for raw in whole[0]:
+        with contextlib.suppress(RemoteProtocolError):
+            look_at(raw)
+
+
+SEEDS = [
+    bytes((cut, 1, protocol, kind, 20, *range(20), how))
+    for cut in (0, 1, 5)
+    for protocol in (0, 3)
+    for kind in range(4)
+    for how in range(4)
+] + [
+    b"\x00\x01\x00\x00\x05\x80\x80\x80\x32\x00\x01",
+    b"\x00\x01\x00\x00\x05\xff\xff\xff\xff\x0f\x01",
+    b"\x00\x01\x00\x01\x01a\xff\x02",
+    b"\x00\x00\x04\x00\x00\x00\x0f",
+    b"\x00\x00\x04\xff\xff\xff\xff",
+]
+
+if __name__ == "__main__":
+    fuzz(target, SEEDS)
