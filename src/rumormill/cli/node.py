@@ -80,3 +80,5 @@ def say_where(member: Member) -> None:
     warn(f"{member.plan.name} node {member.network.id} is up; Ctrl-C ends.")
     for address in member.network.addresses:
         warn(f"listening on {address}")
+    for service, addresses in member.network.services.items():
+        warn(f"{service} on {', '.join(addresses)}")

@@ -15,7 +15,7 @@ import rumormill
 from rumormill.capture.tap import attach
 from rumormill.cli.options import NetworkPlan
 from rumormill.cli.output import LineWriter, warn
-from rumormill.cli.render import Renderer, renderer_for
+from rumormill.cli.render import Ready, Renderer, renderer_for
 from rumormill.cli.sentences import full_stop, innermost, one_line
 from rumormill.cli.spool import SpoolPlan, spooling, warn_of_spool
 from rumormill.core.errors import ConnectError
@@ -52,9 +52,10 @@ class Session:
         self, network: rumormill.Network, name: str, http: str | None = None
     ) -> None:
         """Say that the node is up, and where it answers over HTTP."""
-        await self.show(
-            self.renderer.ready(name, network.id, network.addresses, network.capabilities, http)
+        ready = Ready(
+            name, network.id, network.addresses, network.capabilities, network.services, http
         )
+        await self.show(self.renderer.ready(ready))
 
     @contextlib.asynccontextmanager
     async def open(self, plan: NetworkPlan) -> AsyncIterator[rumormill.Network]:
