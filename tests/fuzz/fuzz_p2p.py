@@ -1,5 +1,5 @@
 """Fuzz what comes between two nodes: packets in any cut, compressed and not, and what is in them:
-a channel packet, and a list of topics."""
+a channel packet, topics and what has changed of them, and what is about nodes further away."""
 
 from __future__ import annotations
 
@@ -32,7 +32,20 @@ with instrumented(__name__):
         decode_p2p,
         encode_p2p,
     )
+    from rumormill.bcos.wire.routed import (
+        decode_carried,
+        decode_routes,
+        encode_carried,
+        encode_routes,
+    )
     from rumormill.bcos.wire.topic_body import decode_body, encode_body
+    from rumormill.bcos.wire.topic_state import (
+        decode_changes,
+        decode_list,
+        decode_question,
+        encode_changes,
+        encode_list,
+    )
     from rumormill.bcos.wire.verification import (
         need_verify,
         verify_channel,
@@ -41,7 +54,7 @@ with instrumented(__name__):
     )
     from rumormill.core.errors import RemoteProtocolError
 
-LARGEST = 20_000
+LARGEST, MOST_TOPICS = 20_000, 20
 TOPICS = ["weather", need_verify("hello"), verify_channel(need_verify("hello"), "0" * 32)]
 PROTOCOLS = (Module.AMOP, Module.TOPIC, -Module.AMOP, -Module.TOPIC, 1 << 16, -(1 << 31))
 
@@ -73,13 +86,39 @@ def look_at(raw: bytes) -> None:
     for compress in (False, True):
         again = encode_p2p(packet, compress)
         assert decode_p2p(again, LARGEST) == packet, "a packet changes on its way"
-    with contextlib.suppress(RemoteProtocolError):
-        inside = decode_channel(packet.payload)
-        assert encode_channel(inside) == packet.payload
-        decode_body(inside.data)
-    topics = packet.payload.decode("latin-1").split("\t")
+    for inside in (a_message, a_list, some_changes, routes, a_carried_packet):
+        with contextlib.suppress(RemoteProtocolError):
+            inside(packet.payload)
+
+
+def a_message(raw: bytes) -> None:
+    inside = decode_channel(raw)
+    assert encode_channel(inside) == raw
+    decode_body(inside.data)
+
+
+def a_list(raw: bytes) -> None:
+    decode_question(raw)
+    seq, topics, strange = decode_list(raw, MOST_TOPICS)
+    assert len(topics) <= MOST_TOPICS
+    assert len(topics) + strange == raw.count(b"\t")
+    assert decode_list(encode_list(seq, topics), MOST_TOPICS) == (seq, topics, 0)
     for name, channels in verify_channels(topics).items():
         assert verify_channels_of(name, topics) == channels
+
+
+def some_changes(raw: bytes) -> None:
+    changes = decode_changes(raw, MOST_TOPICS)
+    assert len(changes.added) + len(changes.removed) <= MOST_TOPICS
+    assert decode_changes(encode_changes(changes), MOST_TOPICS) == changes
+
+
+def routes(raw: bytes) -> None:
+    assert encode_routes(decode_routes(raw)) == raw
+
+
+def a_carried_packet(raw: bytes) -> None:
+    assert encode_carried(decode_carried(raw)) == raw
 
 
 # ---- packets that nearly make sense
@@ -93,7 +132,9 @@ def payload(choices: Choices) -> bytes:
         return choices.take(choices.number(30)) * (1 + choices.number(256))
     if kind == 2:
         chosen = [TOPICS[choices.number(3)] for _ in range(choices.number(6))]
-        return b"\t".join([b"7", *(topic.encode() for topic in chosen)])
+        sign = ("", "+", "-")[choices.number(3)]
+        since = [b"6"] if sign else []
+        return b"\t".join([b"7", *since, *((sign + topic).encode() for topic in chosen)])
     data = encode_body(TOPICS[choices.number(3)], choices.take(choices.number(40)))
     return encode_channel(ChannelPacket(ChannelType.REQUEST, NO_SEQ, 0, data))
 
