@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[2]))
 
-from tests.helpers.fuzz.fuzzing import Choices, fuzz, instrumented, pieces
+from tests.helpers.fuzz.fuzzing import Choices, fuzz, instrumented
 
 with instrumented(__name__):
     from rumormill.bcos.sdk.challenges.dialects import DIALECTS, detect
@@ -23,7 +23,6 @@ with instrumented(__name__):
         decode_channel,
         encode_channel,
     )
-    from rumormill.bcos.wire.frames import FrameReader
     from rumormill.bcos.wire.json_text import read_json, write_json
     from rumormill.bcos.wire.topic_body import decode_body, encode_body, topic_of
     from rumormill.bcos.wire.verification import (
@@ -39,6 +38,7 @@ with instrumented(__name__):
         verify_channels_of,
     )
     from rumormill.core.errors import RemoteProtocolError
+    from tests.helpers.bcos.packet_stream import packets_in
 
 LARGEST = 4096
 KEY, STRANGER = TopicPrivateKey(b"k" * 32), TopicPrivateKey(b"s" * 32)
@@ -49,19 +49,6 @@ KINDS = (0x12, 0x13, 0x14, 0x30, 0x31, 0x32, 0x35, 0x37, 0x38, 0x1001, 0x9999)
 
 
 # ---- what holds for every packet
-
-
-def packets(data: bytes, size: int) -> tuple[list[bytes], str, int]:
-    """The packets of a stream, why it ended, and what is kept."""
-    reader, seen = FrameReader(HEADER_SIZE, LARGEST), []
-    try:
-        for piece in pieces(data, size):
-            for raw in reader.feed(piece):
-                seen.append(raw)
-            assert reader.buffered < LARGEST, "more than a packet is kept"
-    except RemoteProtocolError as error:
-        return seen, error.reason, reader.buffered
-    return seen, "", reader.buffered
 
 
 def look_at(raw: bytes) -> None:
@@ -166,8 +153,8 @@ def target(data: bytes) -> None:
         else:
             kind = KINDS[choices.number(len(KINDS))]
             wire += encode_channel(ChannelPacket(kind, NO_SEQ, 0, content(choices)))
-    whole = packets(bytes(wire), 0)
-    assert packets(bytes(wire), cut) == whole, "the cut matters"
+    whole = packets_in(bytes(wire), 0, HEADER_SIZE, LARGEST)
+    assert packets_in(bytes(wire), cut, HEADER_SIZE, LARGEST) == whole, "the cut matters"
     for raw in whole[0]:
         look_at(raw)
     for raw in whole[0][:1]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[2]))
 
-from tests.helpers.fuzz.fuzzing import Choices, fuzz, instrumented, pieces
+from tests.helpers.fuzz.fuzzing import Choices, fuzz, instrumented
 
 with instrumented(__name__):
     from cramjam import snappy
@@ -21,7 +21,6 @@ with instrumented(__name__):
         decode_channel,
         encode_channel,
     )
-    from rumormill.bcos.wire.frames import FrameReader
     from rumormill.bcos.wire.p2p_packet import (
         COMPRESSED,
         HEADER,
@@ -53,6 +52,7 @@ with instrumented(__name__):
         verify_channels_of,
     )
     from rumormill.core.errors import RemoteProtocolError
+    from tests.helpers.bcos.packet_stream import packets_in
 
 LARGEST, MOST_TOPICS = 20_000, 20
 TOPICS = ["weather", need_verify("hello"), verify_channel(need_verify("hello"), "0" * 32)]
@@ -60,19 +60,6 @@ PROTOCOLS = (Module.AMOP, Module.TOPIC, -Module.AMOP, -Module.TOPIC, 1 << 16, -(
 
 
 # ---- what holds for every packet
-
-
-def packets(data: bytes, size: int) -> tuple[list[bytes], str, int]:
-    """The packets of a stream, why it ended, and what is kept."""
-    reader, seen = FrameReader(HEADER_SIZE, LARGEST), []
-    try:
-        for piece in pieces(data, size):
-            for raw in reader.feed(piece):
-                seen.append(raw)
-            assert reader.buffered < LARGEST, "more than a packet is kept"
-    except RemoteProtocolError as error:
-        return seen, error.reason, reader.buffered
-    return seen, "", reader.buffered
 
 
 def look_at(raw: bytes) -> None:
@@ -163,8 +150,8 @@ def target(data: bytes) -> None:
             wire += packet(choices)
     # An input that repeats itself must not become so many pieces that nothing else is tried.
     size = cut if len(wire) < 2 * LARGEST else 1000 + cut
-    whole = packets(bytes(wire), 0)
-    assert packets(bytes(wire), size) == whole, "the cut matters"
+    whole = packets_in(bytes(wire), 0, HEADER_SIZE, LARGEST)
+    assert packets_in(bytes(wire), size, HEADER_SIZE, LARGEST) == whole, "the cut matters"
     for raw in whole[0]:
         with contextlib.suppress(RemoteProtocolError):
             look_at(raw)
