@@ -61,3 +61,11 @@ def test_an_sdk_of_another_issuer_is_refused() -> None:
     sdk = node._replace(node_id=BOB, name="sdk0")
     assert refuses_issuer(sdk, node) == ""
     assert refuses_issuer(sdk._replace(issuer="CN=other"), node) == "issuer_mismatch"
+
+
+def test_the_issuer_is_compared_within_a_profile() -> None:
+    node = Identity(ALICE, "node0", "agency", "CN=agency")
+    by_rsa = Identity("", "node0", "rsa_agency", "CN=rsa_agency")
+    assert refuses_issuer(by_rsa._replace(name="sdk0"), node, by_rsa) == ""
+    assert refuses_issuer(by_rsa._replace(issuer="CN=agency"), node, by_rsa) == "issuer_mismatch"
+    assert refuses_issuer(by_rsa, node) == "issuer_mismatch"

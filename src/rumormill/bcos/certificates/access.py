@@ -48,12 +48,14 @@ def node_ids(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(_node_id(text) for text in texts)
 
 
-def refuses_issuer(sdk: Identity, node: Identity) -> str:
+def refuses_issuer(sdk: Identity, *node: Identity) -> str:
     """Why an SDK may not connect to a node whose issuer is another; empty if it is the same.
 
-    ``node`` is the node by its certificate of the same profile: those of RSA have a CA of theirs.
+    ``node`` is the node by each of its certificates: what counts is the one of the SDK's profile,
+    since those of RSA have a CA of their own. Only RSA certificates have no node id.
     """
-    return "" if sdk.issuer == node.issuer else OTHER_ISSUER
+    same = (each for each in node if bool(each.node_id) == bool(sdk.node_id))
+    return "" if any(each.issuer == sdk.issuer for each in same) else OTHER_ISSUER
 
 
 def _listed(key: str, texts: Iterable[str]) -> tuple[str, ...]:

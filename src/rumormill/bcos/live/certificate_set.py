@@ -40,3 +40,8 @@ class CertificateFolder:
     def identity(self) -> Identity:
         """Who the owner is."""
         return self.own.identity
+
+    @property
+    def identities(self) -> tuple[Identity, ...]:
+        """Who the owner is by each of the profiles."""
+        return tuple(each.identity for each in (self.own, self.channel) if each is not None)
