@@ -318,6 +318,8 @@ def test_another_node_is_tried_when_nobody_can_have_got_the_message() -> None:
     first.send(ChannelType.RESPONSE, packet.seq, b"", Result.NO_NODE)
     again = second.packet(ChannelType.REQUEST)
     assert again == packet
+    assert [e.peer for e in bench.events("published")] == [first.address]
+    assert [e.peer for e in bench.events("sent_again")] == [second.address]
     first.send(ChannelType.RESPONSE, packet.seq, encode_body("time", b"from the wrong node"))
     assert bench.take(UnicastEnded) == []
     second.send(ChannelType.RESPONSE, packet.seq, encode_body("time", b"noon"))

@@ -33,6 +33,9 @@ from rumormill.core.receipt import Receipt
 UNANSWERED: Final = "unanswered"
 """A message of ours had no good answer; fields: result, reason, mode."""
 
+SENT_AGAIN: Final = "sent_again"
+"""The first node had nobody for a message of ours, so another has it; fields as of published."""
+
 AT_ONCE: Final = 1.0
 """Seconds. A node that knows no subscriber says so sooner than that; one that has asked others in
 vain says the same much later, and one of those may have delivered the message."""
@@ -44,7 +47,9 @@ NOT_DELIVERED: Final = (Result.NO_NODE, Result.BANDWIDTH)
 class _Publication:
     """A message of ours until its end."""
 
-    __slots__ = ("body", "mode", "result", "sent_at", "seq", "token", "topic", "tried", "until")
+    __slots__ = (
+        "body", "mode", "result", "sent_at", "seq", "size", "token", "topic", "tried", "until",
+    )  # fmt: skip
 
     def __init__(
         self, mode: str, input: Unicast | Multicast, seq: bytes, body: bytes, until: float
@@ -52,10 +57,11 @@ class _Publication:
         self.mode = mode
         self.token = input.token
         self.topic = input.topic
+        self.size = len(input.data)
         self.seq = seq
         self.body = body
         self.until = until
-        self.sent_at = 0.0
+        self.sent_at: float | None = None
         self.tried: dict[int, None] = {}
         self.result = Result.UNREACHABLE
         """How the last try ended."""
@@ -153,10 +159,11 @@ class Publishing:
         self._end(publication, None, b"", "")
 
     def _sent(self, publication: _Publication, connection: Connection) -> None:
+        event = trace.PUBLISHED if publication.sent_at is None else SENT_AGAIN
         publication.sent_at = self._turn.now
         self._turn.trace(
-            trace.PUBLISHED, publication.topic, publication.id, connection.peer,
-            size=len(publication.body), peers=1, mode=publication.mode,
+            event, publication.topic, publication.id, connection.peer,
+            size=publication.size, peers=1, mode=publication.mode,
         )  # fmt: skip
         self._questions.begin(
             publication.seq, connection.number, publication.until,
@@ -175,7 +182,7 @@ class Publishing:
             self._end(publication, connection, b"", problem)
             return
         publication.result = answer.result
-        at_once = self._turn.now - publication.sent_at < AT_ONCE
+        at_once = self._turn.now - (publication.sent_at or 0.0) < AT_ONCE
         if answer.result in NOT_DELIVERED and at_once:
             self._try(publication)
             return
