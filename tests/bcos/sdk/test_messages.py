@@ -356,6 +356,20 @@ def test_messages_that_wait_for_their_answer_are_bounded() -> None:
     assert len(node.packets(ChannelType.REQUEST)) == 1
 
 
+def test_bytes_of_messages_that_wait_for_their_answer_are_bounded() -> None:
+    bench = SdkBench(max_request_bytes=1024)
+    node = bench.node()
+    bench.feed(Multicast(1, "time", bytes(2000), 5))  # one alone may be larger
+    bench.feed(Multicast(2, "time", b"", 5))
+    assert bench.take(MulticastEnded)[0].result == Result.BANDWIDTH
+    packet = node.packet(ChannelType.MULTICAST)
+    node.send(ChannelType.RESPONSE, packet.seq, packet.data)
+    bench.take(MulticastEnded)
+    for token in range(3, 6):
+        bench.feed(Multicast(token, "time", bytes(500), 5))
+    assert [ended.token for ended in bench.take(MulticastEnded)] == [5]
+
+
 def test_a_message_that_no_packet_can_hold_is_refused() -> None:
     bench = SdkBench(largest_sdk_packet=1024)
     node = bench.node()

@@ -95,6 +95,7 @@ class Publishing:
         self._holders = holders
         self._changed = changed
         self._by_token: dict[int, _Publication] = {}
+        self._bytes = 0
 
     def __len__(self) -> int:
         return len(self._by_token)
@@ -113,9 +114,21 @@ class Publishing:
 
     def forget(self, token: int) -> None:
         """Nobody waits for the answer any more."""
-        publication = self._by_token.pop(token, None)
+        publication = self._by_token.get(token)
         if publication is not None:
+            self._remove(publication)
             self._questions.forget(publication.seq)
+
+    def _is_full(self, size: int) -> bool:
+        parameters = self._parameters
+        return len(self._by_token) >= parameters.max_requests or (
+            bool(self._by_token) and self._bytes + size > parameters.max_request_bytes
+        )
+
+    def _remove(self, publication: _Publication) -> None:
+        if self._by_token.get(publication.token) is publication:
+            del self._by_token[publication.token]
+            self._bytes -= len(publication.body)
 
     def check(self, topic: str, size: int) -> str:
         """The topic's name on the wire; :class:`LocalProtocolError` if a message cannot be sent."""
@@ -138,11 +151,12 @@ class Publishing:
         body = encode_body(name, input.data)
         until = self._turn.now + input.timeout
         publication = _Publication(mode, input, self._pool.new_seq(), body, until)
-        if len(self._by_token) >= self._parameters.max_requests:
+        if self._is_full(len(body)):
             publication.result = Result.BANDWIDTH
             self._end(publication, None, b"", "too_many_requests")
             return
         self._by_token[input.token] = publication
+        self._bytes += len(body)
         self._try(publication)
 
     def _try(self, publication: _Publication) -> None:
@@ -203,8 +217,7 @@ class Publishing:
         self, publication: _Publication, connection: Connection | None, data: bytes, problem: str
     ) -> None:
         token, result = publication.token, publication.result
-        if self._by_token.get(token) is publication:
-            del self._by_token[token]
+        self._remove(publication)
         node = None if connection is None else connection.peer
         if result != Result.OK:
             self._turn.trace(
