@@ -12,6 +12,7 @@ import pytest
 
 from rumormill.bcos.errors import AmopError
 from rumormill.bcos.live.certificate_folder import load_certificates
+from rumormill.bcos.live.chain_folder import extend_chain
 from rumormill.bcos.live.node_network import BcosNodeNetwork
 from rumormill.bcos.live.sdk_network import BcosSdkNetwork
 from rumormill.bcos.live.settings import read_settings
@@ -67,7 +68,7 @@ class World:
         self._stack.push_async_callback(network.close)
         await network.start()
         for node in nodes:
-            assert await network.connect(channel_of(node)) == node.id
+            await network.connect(channel_of(node))
         return network
 
     def key(self, name: str) -> Path:
@@ -136,6 +137,30 @@ async def test_without_a_node_there_is_an_error(world: World) -> None:
     assert caught.value.code == 99
     with pytest.raises(ConnectError, match=r"could not connect to 127\.0\.0\.1:1: "):
         await sdk.connect("127.0.0.1:1")
+
+
+async def test_an_sdk_of_the_rsa_profile_talks_to_one_on_secp256k1(world: World) -> None:
+    node = await world.node(0)
+    publisher = await world.sdk(0, node, channel_profile="rsa")
+    subscriber = await world.sdk(1, node)
+    assert subscriber.peers == (node.id,)
+    assert publisher.peers == (channel_of(node),)  # the RSA certificate does not tell the id
+    async with subscriber.subscribe("weather") as messages:
+        await publisher.publish("weather", b"rain", ready=PATIENCE)
+        assert (await anext(messages)).data == b"rain"
+
+
+async def test_an_sdk_of_another_chain_is_refused_in_a_sentence(
+    world: World, tmp_path: Path
+) -> None:
+    node = await world.node(0)
+    extend_chain(tmp_path / "other", nodes=1, sdks=1, topic_keys=0)
+    stranger = await World(tmp_path / "other", AsyncExitStack()).sdk(0)
+    try:
+        with pytest.raises(ConnectError, match=f"could not connect to {channel_of(node)}: "):
+            await stranger.connect(channel_of(node))
+    finally:
+        await stranger.close()
 
 
 async def test_a_node_that_comes_back_is_found_again(world: World) -> None:
