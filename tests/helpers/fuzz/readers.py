@@ -47,6 +47,7 @@ from rumormill.libp2p.wire.frames import FrameReader, length_prefixed
 from rumormill.libp2p.wire.message import decode_message
 from rumormill.libp2p.wire.rpc import decode_rpc
 from rumormill.live.files.private import read_json
+from rumormill.live.transports.client_hello import read_client_hello
 from rumormill.node.guard import Refusal
 from rumormill.node.json_body import read_object
 from rumormill.node.ledger import Ledger
@@ -154,6 +155,32 @@ add("topic", whole(lambda raw: parse_topic(raw.decode("latin-1"))), "bep50.wire.
            "digits": Pump(b"", b"0")})  # fmt: skip
 add("key file of bep50", whole(lambda raw: item_key_in(read_json(raw))), "bep50.live.key_file",
     pumps={"digits": Pump(b'{"type":"bep50","seed":"', b"9d", b'"}')})  # fmt: skip
+
+
+# ---- TLS
+
+HELLO = b"\x01\x00\x03\x00\x03\x03" + bytes(32) + b"\x00\x00\x00\x00"
+
+
+def in_a_record(again: bytes) -> Pump:
+    """Extensions of a hello that says it has 700 bytes of them, and may have more."""
+    return Pump(b"\x16\x03\x01\x02\xf0" + HELLO[:4] + HELLO[4:] + b"\x02\xc0", again)
+
+
+def hello(data: bytes, size: int) -> None:
+    came = bytearray()
+    for piece in pieces(data, size):
+        came += piece
+        if read_client_hello(came) is not None:
+            return
+
+
+add("client hello", hello, "live.transports.client_hello", in_pieces=True,
+    words=(b"\x16\x03\x01\x01\x00", b"\x16\x03\x01\x40\x00", HELLO, b"\x00\x0a\x00\x04\x00\x02",
+           b"\x00\x0d", b"\x00", b"\xff\xff"),
+    pumps={"a record": Pump(b"\x16\x03\x01\x40\x00", b"\x01"), "headers": Pump(b"", b"\x16\x03"),
+           "extensions": in_a_record(b"\x00\x00\x00\x00"),
+           "groups": in_a_record(b"\x00\x0a\x00\x04\x00\x02\x00\x16")})  # fmt: skip
 
 
 # ---- protobuf and pubsub

@@ -45,6 +45,7 @@ REASONS = {
     "TLSV1_ALERT_PROTOCOL_VERSION": "protocol_version",
     "NO_SHARED_CIPHER": "nothing_in_common",
     "NO_SHARED_GROUP": "nothing_in_common",
+    "NO_SUITABLE_GROUPS": "nothing_in_common",
     "NO_SUITABLE_KEY_SHARE": "nothing_in_common",
     "NO_SHARED_SIGNATURE_ALGORITHMS": "nothing_in_common",
     "NO_SUITABLE_SIGNATURE_ALGORITHM": "nothing_in_common",
