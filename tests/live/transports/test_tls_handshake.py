@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from rumormill.core.limits import WorkLimits
 from rumormill.core.transport import (
     CancelTransport,
     OpenTransport,
@@ -36,6 +37,7 @@ from tests.helpers.live.tls_ends import (
     server_context,
 )
 
+HARDLY_ANY = WorkLimits(share=1e-9, burst=1e-6)
 HOUR = datetime.timedelta(hours=1)
 PAST, FUTURE = (-2 * DAY, -HOUR), (HOUR, DAY)
 
@@ -267,7 +269,10 @@ async def test_half_handshakes_are_bounded_and_those_beyond_are_cut(
 
 
 async def test_others_get_in_while_one_address_keeps_half_handshakes() -> None:
-    async with closing(TlsEnd(max_handshakes_of_address=2), TlsEnd()) as (server, client):
+    async with closing(TlsEnd(max_handshakes_of_address=2), TlsEnd()) as (
+        server,
+        client,
+    ):
         (listening, *_) = await server.tls.listen(["0.0.0.0:0"])
         port = port_of(listening)
         flood = [
@@ -279,6 +284,34 @@ async def test_others_get_in_while_one_address_keeps_half_handshakes() -> None:
         await client.first(TransportOpened)
         for _, writer in flood:
             writer.close()
+
+
+async def test_who_makes_us_work_for_handshakes_that_fail_is_refused_and_others_are_not() -> None:
+    intruder, server = TlsEnd(without_certificate()), TlsEnd(failed_work=HARDLY_ANY)
+    async with closing(intruder, server):
+        (listening, *_) = await server.tls.listen(["0.0.0.0:0"])
+        for number in range(3):
+            intruder.tls.open(OpenTransport(number, listening))
+            await intruder.until(lambda: len(intruder.all(TransportFailed)) > number)  # noqa: B023
+        reasons = [reason for reason, _ in server.failed]
+        assert reasons == ["no_certificate", "too_much_work", "too_much_work"]
+        # Another address is another owner: that of the intruder is 127.0.0.1, as ours would be.
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", port_of(listening), local_addr=("127.0.0.9", 0),
+            ssl=client_context(), server_hostname="",
+        )  # fmt: skip
+        assert (await server.first(TransportOpened)).address.startswith("127.0.0.9:")
+        writer.close()
+        assert await reader.read() == b""
+
+
+async def test_handshakes_that_succeed_are_charged_to_nobody() -> None:
+    async with closing(TlsEnd(), TlsEnd(failed_work=HARDLY_ANY)) as (client, server):
+        (listening,) = await server.tls.listen(["127.0.0.1:0"])
+        for number in range(3):
+            client.tls.open(OpenTransport(number, listening))
+            await server.until(lambda: len(server.all(TransportOpened)) > number)  # noqa: B023
+        assert server.failed == []
 
 
 async def test_what_stands_is_no_handshake_any_more() -> None:
