@@ -42,10 +42,17 @@ RECORD, ALERT = 1 << 14, 21
 class Client:
     """A client that is not ours, record by record."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        context: ssl.SSLContext | None = None,
+        session: ssl.SSLSession | None = None,
+    ) -> None:
         self.reader, self.writer = reader, writer
         self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self.ssl = client_context().wrap_bio(self.incoming, self.outgoing)
+        context = context or client_context()
+        self.ssl = context.wrap_bio(self.incoming, self.outgoing, session=session)
 
     async def record(self) -> tuple[int, bytes]:
         """The next record, as it is on the wire: its type, and all of it."""
@@ -129,6 +136,22 @@ async def test_each_service_has_its_own_context() -> None:
         assert (await server.first(TransportOpened)).service == "channel"
         with pytest.raises(LocalProtocolError, match="'nothing'"):
             await server.tls.listen(["127.0.0.1:0"], "nothing")
+
+
+async def test_a_session_that_is_taken_up_again_shows_the_certificate_too() -> None:
+    async with closing(TlsEnd()) as (server,):
+        (listening,) = await server.tls.listen(["127.0.0.1:0"])
+        context, session = client_context(), None
+        for number in (1, 2):
+            streams = await asyncio.open_connection("127.0.0.1", port_of(listening))
+            client = Client(*streams, context, session)
+            await client.handshake()
+            await server.until(lambda: len(server.all(TransportOpened)) == number)  # noqa: B023
+            assert client.ssl.session_reused is (number == 2)
+            session = client.ssl.session
+            client.writer.close()
+        shown = [each.credentials for each in server.all(TransportOpened)]
+        assert shown == [leaf("ec", "client").der] * 2
 
 
 async def test_names_of_hosts_are_not_checked_and_who_wants_that_is_told() -> None:
