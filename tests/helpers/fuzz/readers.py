@@ -176,6 +176,32 @@ add("key file of bep50", whole(lambda raw: item_key_in(read_json(raw))), "bep50.
     pumps={"digits": Pump(b'{"type":"bep50","seed":"', b"9d", b'"}')})  # fmt: skip
 
 
+# ---- TLS
+
+HELLO = b"\x01\x00\x03\x00\x03\x03" + bytes(32) + b"\x00\x00\x00\x00"
+
+
+def in_a_record(again: bytes) -> Pump:
+    """Extensions of a hello that says it has 700 bytes of them, and may have more."""
+    return Pump(b"\x16\x03\x01\x02\xf0" + HELLO[:4] + HELLO[4:] + b"\x02\xc0", again)
+
+
+def hello(data: bytes, size: int) -> None:
+    came = bytearray()
+    for piece in pieces(data, size):
+        came += piece
+        if read_client_hello(came) is not None:
+            return
+
+
+add("client hello", hello, "live.transports.client_hello", in_pieces=True,
+    words=(b"\x16\x03\x01\x01\x00", b"\x16\x03\x01\x40\x00", HELLO, b"\x00\x0a\x00\x04\x00\x02",
+           b"\x00\x0d", b"\x00", b"\xff\xff"),
+    pumps={"a record": Pump(b"\x16\x03\x01\x40\x00", b"\x01"), "headers": Pump(b"", b"\x16\x03"),
+           "extensions": in_a_record(b"\x00\x00\x00\x00"),
+           "groups": in_a_record(b"\x00\x0a\x00\x04\x00\x02\x00\x16")})  # fmt: skip
+
+
 # ---- protobuf and pubsub
 
 PROTOBUF_WORDS = (
