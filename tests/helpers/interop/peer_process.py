@@ -6,7 +6,7 @@
 
 The programs stand under ``tests/interop/peers``, and the language in the README there. What each
 of them needs to be built is in a module of its own: ``js_peer``, ``rust_peer``, ``py_peer``,
-``go_peer``.
+``go_peer``, ``bcos_go``, ``bcos_java``.
 """
 
 from __future__ import annotations
@@ -57,10 +57,11 @@ class PeerProcess:
 
     @classmethod
     async def launch(
-        cls, program: Path, arguments: Sequence[str], *, listen: str, dial: Sequence[str]
+        cls, program: Path, arguments: Sequence[str], *, listen: str = "", dial: Sequence[str] = ()
     ) -> Self:
-        """Start the program and wait until it is ready."""
-        addresses = ["--listen", listen, *(part for to in dial for part in ("--dial", to))]
+        """Start the program and wait until it is ready; not every program listens."""
+        addresses = ["--listen", listen] if listen else []
+        addresses += [part for to in dial for part in ("--dial", to)]
         process = await asyncio.create_subprocess_exec(
             *(*cls.command(program), *addresses, *arguments),
             stdin=subprocess.PIPE,
@@ -148,10 +149,12 @@ class PeerProcess:
         await self._process.stdin.drain()
 
     async def _take_answer(self, do: str, name: str, timeout: float, **fields: Any) -> Event:
-        # Either the event that answers the command, or the complaint about it.
+        # Either the event that answers the command, or the complaint about it, which need not have
+        # all of the fields.
         def is_answer(event: Event) -> bool:
             if event["event"] == "error":
-                return bool(event.get("do") == do)
+                same = all(event.get(key, value) == value for key, value in fields.items())
+                return bool(event.get("do") == do) and same
             return event["event"] == name and fields.items() <= event.items()
 
         wanted = _Wanted(f"an answer to {do!r}", is_answer, 1)
