@@ -92,7 +92,7 @@ class SdkClient:
     ) -> Answer:
         """Send a message to one of the subscribers; ``timeout`` is Java's own, for Go has none."""
         fields = {"topic": topic, "data_base64": _text(data), "private": private}
-        got = await self._tell("unicast", **fields, timeout=timeout)
+        got = await self._tell("unicast", **fields, seconds=timeout)
         answer = base64.b64decode(got["data_base64"] or "")
         return Answer(got["code"], answer, got["problem"] or "", got["seconds"])
 

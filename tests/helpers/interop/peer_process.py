@@ -40,6 +40,8 @@ class PeerProcess:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.id = ""
         self.addresses: list[str] = []
+        self.ready: Event = {}
+        """The first thing that it said."""
         self._process = process
         self._events: list[Event] = []
         self._waiting: list[_Wanted] = []
@@ -71,17 +73,27 @@ class PeerProcess:
         )
         peer = cls(process)
         try:
-            ready = await peer.expect("ready", timeout=30)
+            peer.ready = await peer.expect("ready", timeout=30)
         except BaseException:
             await peer.stop()
             raise
-        peer.id, peer.addresses = ready["id"], ready["addresses"]
+        peer.id, peer.addresses = peer.ready["id"], peer.ready["addresses"]
         return peer
 
     @property
     def address(self) -> str:
         """The first address it listens on, with its peer id."""
         return self.addresses[0]
+
+    @property
+    def process_id(self) -> int:
+        """The number of its process."""
+        return self._process.pid
+
+    @property
+    def said_to_stderr(self) -> str:
+        """The latest lines that are no events."""
+        return "".join(self._stderr)
 
     async def __aenter__(self) -> Self:
         return self

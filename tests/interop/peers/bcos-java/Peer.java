@@ -170,7 +170,7 @@ public final class Peer {
     private void unicast(BcosSDK sdk, JsonNode command, ObjectNode answer) throws Exception {
         CompletableFuture<AmopResponse> waiting = new CompletableFuture<>();
         AmopMsgOut message = message(command);
-        message.setTimeout((long) (command.path("timeout").asDouble(5) * 1e3));
+        message.setTimeout((long) (command.path("seconds").asDouble(5) * 1e3));
         long begin = System.nanoTime();
         sdk.getAmop()
                 .sendAmopMsg(
