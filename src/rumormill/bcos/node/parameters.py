@@ -29,8 +29,12 @@ class NodeParameters(Parameters):
     """Seconds that a node has to answer the question for its topics."""
     max_peer_topics: int = Field(default=100_000, ge=1)
     """Topics that one node may say it has."""
+    max_topics: int = Field(default=1_000_000, ge=1)
+    """Topics that all other nodes together may say they have."""
     queue_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
     """Bytes that may wait for a node that is slower than we are."""
+    max_peer_unfinished_bytes: int = Field(default=256 * 1024 * 1024, ge=1024)
+    """Bytes of packets that are not whole yet, of all nodes; then who has most of it is dropped."""
     relay: bool = False
     """Pass multicast and broadcast on, as the drawings of the protocol's documents do; each message
     once. Nodes of other make send it to their subscribers as often as they get it."""
