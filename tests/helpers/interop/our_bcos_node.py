@@ -15,7 +15,10 @@ from typing import Any, NamedTuple, Self
 
 import rumormill
 from rumormill import Subscription
+from rumormill.bcos.errors import AmopError
+from rumormill.bcos.live.bcos_network import BcosNetwork
 from tests.helpers.interop.bcos_sdk import PATIENCE, Answer, answer_of
+from tests.helpers.interop.our_node import eventually
 from tests.helpers.interop.our_process import OurProcess
 from tests.helpers.places import environment, program
 
@@ -100,17 +103,19 @@ class OurClient:
     Its topics are private if it was opened with keys.
     """
 
-    def __init__(self, name: str, network: Any) -> None:
+    def __init__(self, name: str, network: BcosNetwork) -> None:
         self.name = name
         self.network = network
         self._subscriptions: dict[str, Subscription] = {}
 
     @classmethod
     async def open(cls, name: str, address: str, certificates: Path, **settings: Any) -> Self:
-        """Connect to a node's channel."""
+        """Connect to a node's channel, and wait until that is done."""
         network = await rumormill.open(
             "bcos", certificates=certificates, bootstrap=[address], **settings
         )
+        assert isinstance(network, BcosNetwork)
+        await eventually(lambda: bool(network.peers), f"{name} is connected to {address}")
         return cls(name, network)
 
     async def subscribe(self, topic: str, *, private_key: Path | None = None) -> None:
@@ -125,12 +130,15 @@ class OurClient:
         self, topic: str, data: bytes, *, private: bool = False, timeout: float = 5.0
     ) -> Answer:
         """Send a message to one of the subscribers."""
-        answer = await self.network.unicast(topic, data, timeout=timeout)
-        return Answer(answer.result, answer.data)
+        try:
+            answer = await self.network.unicast(topic, data, timeout=timeout)
+        except AmopError as error:
+            return Answer(error.code, b"", str(error))
+        return Answer(0, answer.data)
 
     async def multicast(self, topic: str, data: bytes, *, private: bool = False) -> None:
         """Send a message to all subscribers."""
-        await self.network.publish(topic, data)
+        await self.network.multicast(topic, data)
 
     async def messages(self, topic: str, count: int, *, timeout: float = PATIENCE) -> list[bytes]:
         """Wait for ``count`` messages of the topic, in the order in which they came."""
