@@ -17,6 +17,7 @@ from rumormill.core.transport import (
     RestTransport,
     TransportClosed,
     TransportOpened,
+    WriteBytes,
     WriteReady,
 )
 from tests.helpers.bcos.machine_network import credentials_of
@@ -75,8 +76,12 @@ def test_when_the_other_end_closes_the_link_that_we_would_keep_the_other_stays()
     effects = machine.handle(TransportClosed(2, "closed"), 0.2)
     assert list(machine.peers.connected()) == [id_of("b")]
     assert events(effects, trace.PEER_LEFT) == []
-    assert machine.wake(10.0) is not None
+    machine.wake(4.0)
     assert list(machine.peers.connected()) == [id_of("b")]
+    assert machine.peers.push(id_of("b"), 1, b"hello")
+    (written,) = machine.handle(WriteReady(1, True), 4.0)
+    assert isinstance(written, WriteBytes)
+    assert written.connection == 1
 
 
 def test_a_second_link_after_a_while_is_refused() -> None:
