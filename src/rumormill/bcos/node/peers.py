@@ -12,7 +12,7 @@ from rumormill.bcos.certificates.identity import Identify
 from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.node.dial_list import DialList
 from rumormill.bcos.node.link import Link
-from rumormill.bcos.node.links import UNREAD, UNREAD_BYTE, Access, Links
+from rumormill.bcos.node.links import Access, Links
 from rumormill.bcos.node.parameters import NodeParameters
 from rumormill.bcos.node.questions import Done, Questions
 from rumormill.bcos.node.reach import Reach
@@ -73,6 +73,7 @@ class Peers:
         self._timers: Timers[str] = Timers(alarm)
         self._links = Links(turn, own_id, parameters, identify, access, work_limits, alarm)
         self._links.user = self
+        self._traffic = self._links.traffic
         self._dials = DialList(turn, parameters, random, self._links.__contains__, alarm)
         self._links.dials = self._dials
         self._questions = Questions(lambda: turn.now, self.send, alarm)
@@ -178,17 +179,13 @@ class Peers:
         link = self._links.link_of(node) or self._links.link_of(by)
         return link is not None and link.outlet.free
 
-    def charge(self, node: str, what: str, cost: float) -> None:
-        """A node has made us do ``cost`` microseconds of work for nothing."""
-        self.charge_work(node, what, cost, True)
-
     # ---- the way out
 
     def send(self, node: str, packet: P2PPacket) -> bool:
         """Hand a packet to a node, by its link or by others; False if it cannot leave."""
         link = self._links.link_of(node)
         if link is not None:
-            return self._links.write(link, packet)
+            return self._traffic.write(link, packet)
         if self._reach is not None and self._reach.reaches(node):
             return self._reach.send(node, packet)
         self._turn.trace(trace.DROPPED, peer=node, what="packet", reason="not_connected", count=1)
@@ -197,7 +194,7 @@ class Peers:
     def send_by_link(self, node: str, packet: P2PPacket) -> bool:
         """Hand a packet to a neighbour; False if it cannot leave."""
         link = self._links.link_of(node)
-        return link is not None and self._links.write(link, packet)
+        return link is not None and self._traffic.write(link, packet)
 
     def ask_packet(
         self, node: str, protocol: int, kind: int, payload: bytes, timeout: float, done: Done
@@ -222,25 +219,30 @@ class Peers:
         protocol = packet.protocol
         if protocol in (-Module.AMOP, -Module.TOPIC):
             if not self._questions.answered(node, packet):
-                self._useless(by, packet, "late_answer")
+                self._ignore(by, packet, "late_answer")
         elif protocol == Module.AMOP:
             if not self.amop.received(node, packet):
-                self.charge(by, "useless_amop", UNREAD + UNREAD_BYTE * len(packet.payload))
+                self._useless(by, packet, "useless_amop")
         elif protocol == Module.TOPIC:
             self._sync.received(node, packet)
         else:
             # Other modules, and those of groups: there is no chain here.
-            self._useless(by, packet, "unknown_protocol")
+            self._ignore(by, packet, "unknown_protocol")
+
+    def _ignore(self, by: str, packet: P2PPacket, reason: str) -> None:
+        self._useless(by, packet, reason)
+        self._turn.trace(trace.IGNORED, peer=by, reason=reason, protocol=packet.protocol)
 
     def _useless(self, by: str, packet: P2PPacket, reason: str) -> None:
-        self.charge(by, reason, UNREAD + UNREAD_BYTE * len(packet.payload))
-        self._turn.trace(trace.IGNORED, peer=by, reason=reason, protocol=packet.protocol)
+        link = self._links.link_of(by)
+        if link is not None:
+            self._traffic.useless(link, reason, len(packet.payload))
 
     def charge_work(self, node: str, what: str, cost: float, blame: bool) -> None:
         """A node has made us work; one without a link has nothing that could be held back."""
         link = self._links.link_of(node)
         if link is not None:
-            self._links.charge(link, what, cost, blame=blame)
+            self._traffic.charge(link, what, cost, blame=blame)
 
     # ---- nodes come and go
 
