@@ -245,6 +245,35 @@ def test_shutdown_closes_everything_and_dials_nothing() -> None:
     assert network.node("a").next_wake() is None
 
 
+# ---- large payloads
+
+
+def test_a_large_payload_that_goes_to_several_nodes_is_the_same_for_each() -> None:
+    network = Nodes()
+    network.start("abcd")
+    network.dial("a", "b", "c", "d")
+    network.run(1.0)
+    network.sent.clear()
+    payload, other = bytes(range(256)) * 20, bytes(5000)
+    peers = network.node("a").peers
+    for each in (payload, payload, other, payload, b"small"):
+        for name in "bcd":
+            assert peers.push(id_of(name), 1, each)
+    network.feed("a", WriteReady(0, True))
+    packets = [sent.p2p for sent in network.sent]
+    expected = [each for each in (payload, payload, other, payload, b"small") for _ in "bcd"]
+    assert [packet.payload for packet in packets] == expected
+    assert all(len(sent.raw) < 1000 for sent in network.sent)
+    assert len({packet.seq for packet in packets}) == len(packets)
+
+
+def test_a_payload_that_no_node_takes_does_not_leave() -> None:
+    stranger = Stranger(largest_packet=10_000)
+    assert not stranger.machine.peers.push(id_of("z"), 1, bytes(10_000))
+    effects = stranger.feed(WriteReady(1, True))
+    assert events(effects, trace.DROPPED)[0].fields["reason"] == "too_large"
+
+
 # ---- bad input
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from random import Random
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from rumormill.bcos.effects import Multicast, Unicast, UnicastEnded
 from rumormill.bcos.wire.channel_packet import ChannelPacket, ChannelType, encode_channel
-from rumormill.bcos.wire.p2p_packet import HEADER
+from rumormill.bcos.wire.p2p_packet import COMPRESSED, HEADER, P2PPacket, encode_p2p
+from rumormill.bcos.wire.routed import ROUTED_MODULE
 from rumormill.core import trace
-from rumormill.core.machine import Deliver, Published, Shutdown, Unsubscribe
+from rumormill.core.machine import Deliver, Published, Shutdown, Subscribe, Unsubscribe
 from rumormill.core.trace import TraceEvent
 from rumormill.core.transport import (
     BytesReceived,
@@ -18,7 +22,7 @@ from rumormill.core.transport import (
     WriteBytes,
 )
 from tests.helpers.bcos.machine_network import credentials_of
-from tests.helpers.bcos.nodes import Nodes, id_of, new_machine
+from tests.helpers.bcos.nodes import Nodes, Stranger, id_of, new_machine
 
 
 def test_a_connection_at_the_channels_listener_is_one_of_an_sdk() -> None:
@@ -68,6 +72,34 @@ def test_applications_of_two_nodes_talk() -> None:
     assert (ended.result, ended.node) == (0, id_of("b"))
     receipts = [each.receipt for each in network.of("a", Published)]
     assert [receipt.reached for receipt in receipts] == [(id_of("b"),)] * 2
+
+
+protocols = st.sampled_from([1, -1, 2, -2, ROUTED_MODULE, -ROUTED_MODULE, 8, 65537, -(2**31)])
+payloads = st.one_of(
+    st.binary(max_size=200),
+    st.sampled_from([b"1", b"2\ta\tb", b"3\t2\t+c\t-a", b"3\t1\t+c", b"999999"]),
+    st.binary(min_size=64, max_size=64).map(lambda raw: raw + b"\x01" + bytes(8)),
+)
+versions = st.sampled_from([0, 0, 0, 0, 1, COMPRESSED])
+numbers = st.integers(0, 6)
+packets = st.builds(P2PPacket, protocols, numbers, numbers, payloads, versions)
+
+
+@given(st.lists(packets, max_size=30), st.integers(1, 400), st.binary(max_size=40))
+def test_whatever_a_node_sends_the_machine_goes_on(
+    packets: list[P2PPacket], cut: int, end: bytes
+) -> None:
+    stranger = Stranger(multi_hop=True, relay=True)
+    stranger.feed(Subscribe("a"))
+    raw = b"".join(map(encode_p2p, packets)) + end
+    for start in range(0, len(raw), cut):
+        stranger.feed(BytesReceived(1, raw[start : start + cut]))
+        stranger.wait(0.1)
+    stranger.feed(TransportClosed(1))
+    stranger.wait(100.0)
+    sizes = stranger.machine.sizes()
+    kept = ("links", "questions", "topics_of_nodes", "reach_ways", "bytes_unfinished")
+    assert [sizes[name] for name in kept] == [0] * len(kept)
 
 
 def stormy(seed: int) -> Nodes:

@@ -134,7 +134,7 @@ class Links:
         except RemoteProtocolError as error:
             self._refuse(event, None, trace.CONNECTION_FAILED, error.reason, error.detail)
             if target is not None:
-                self.dials.refused(target, str(error))
+                self.dials.refused(target, error.detail or error.reason)
             return
         if identity.node_id == self._own_id:
             self._refuse(event, None, trace.CONNECTION_REFUSED, "self")

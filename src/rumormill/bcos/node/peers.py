@@ -26,6 +26,9 @@ from rumormill.core.limits import WorkLimits
 from rumormill.core.timers import NEVER, Alarm, Timers
 from rumormill.core.transport import Dial, TransportFailed, TransportOpened
 
+NODE_REACHED = "node_reached"  # there is a way by others to a node without a link; fields: seq
+NODE_LOST = "node_lost"  # there is none any more
+
 ACCESS = "access"
 """Key of the timer for looking at the white and black lists again."""
 
@@ -274,13 +277,13 @@ class Peers:
     def in_reach(self, node: str, seq: int, new: bool) -> None:
         """A node that has no link can be reached, or has a new seq."""
         if new:
-            self._turn.trace(trace.PEER_JOINED, peer=node, protocol="bcos/routed", outbound=False)
+            self._turn.trace(NODE_REACHED, peer=node, seq=seq)
             self._sync.joined(node, direct=False)
         self._sync.heard(node, seq)
 
     def out_of_reach(self, node: str) -> None:
         """A node that has no link cannot be reached any more."""
-        self._turn.trace(trace.PEER_LEFT, peer=node, reason="no_way")
+        self._turn.trace(NODE_LOST, peer=node)
         self._forget(node)
 
     def _forget(self, node: str) -> None:

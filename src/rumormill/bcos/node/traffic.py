@@ -32,6 +32,9 @@ SMALL_READ = 10.0
 
 SMALL_READ_BYTES = 1024
 
+LARGEST_KEPT = 1024 * 1024
+"""Bytes of a payload that is kept for the next node that it may go to."""
+
 
 class Traffic:
     """Reads and writes the packets of all links.
@@ -52,6 +55,8 @@ class Traffic:
         self._largest = parameters.largest_packet
         self._take = take
         self._close = close
+        self._last_packed: tuple[bytes | None, bytes] = (None, b"")
+        """The last payload that was compressed, before and after."""
         self.unfinished = 0
         """Bytes of packets that are not whole yet, of all links."""
 
@@ -127,9 +132,20 @@ class Traffic:
         """Send a packet; False, and a trace, if there is no room for it."""
         if HEADER_SIZE + len(packet.payload) > self._largest:
             reason = "too_large"
-        elif link.outlet.write(encode_p2p(packet, self._compress)):
+        elif link.outlet.write(self._encoded(packet)):
             return True
         else:
             reason = "closing" if link.closing else "queue_full"
         self._turn.trace(trace.DROPPED, peer=link.node, what="packet", reason=reason, count=1)
         return False
+
+    def _encoded(self, packet: P2PPacket) -> bytes:
+        """The packet as it travels; a payload that goes to many nodes is compressed once."""
+        plain, packed = self._last_packed
+        if plain is packet.payload:
+            packet = packet._replace(payload=packed, version=packet.version | COMPRESSED)
+            return encode_p2p(packet, compress=False)
+        raw = encode_p2p(packet, self._compress)
+        if raw[VERSION_AT] & COMPRESSED >> 8 and len(packet.payload) <= LARGEST_KEPT:
+            self._last_packed = (packet.payload, raw[HEADER_SIZE:])
+        return raw
