@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from random import Random
 from typing import Protocol
@@ -29,6 +29,9 @@ from rumormill.core.transport import Dial, TransportFailed, TransportOpened
 NODE_REACHED = "node_reached"  # there is a way by others to a node without a link; fields: seq
 NODE_LOST = "node_lost"  # there is none any more
 
+PRIVATE = "#!$"
+"""What the names of private topics, and of the channels that verify them, begin with."""
+
 ACCESS = "access"
 """Key of the timer for looking at the white and black lists again."""
 
@@ -41,11 +44,11 @@ class AmopSide(Protocol):
         ...
 
     def topics_changed(self, node: str) -> None:
-        """A node has other topics now."""
+        """A node has other private topics now."""
         ...
 
     def topics_confirmed(self, node: str) -> None:
-        """A node has the topics that it had."""
+        """A node has the private topics that it had."""
         ...
 
     def node_left(self, node: str) -> None:
@@ -293,9 +296,16 @@ class Peers:
 
     # ---- topics
 
-    def topics_changed(self, node: str) -> None:
-        """A node has other topics now."""
-        self.amop.topics_changed(node)
+    def topics_changed(self, node: str, names: Iterable[str]) -> None:
+        """A node has other topics now; these have come or gone.
+
+        AMOP looks at all topics of the node to find the private ones, which takes its time: so
+        only if one of these is private.
+        """
+        if any(name.startswith(PRIVATE) for name in names):
+            self.amop.topics_changed(node)
+        else:
+            self.amop.topics_confirmed(node)
 
     def topics_confirmed(self, node: str) -> None:
         """A node has the topics that it had."""
