@@ -155,8 +155,11 @@ class Peers:
         return self.send(node, P2PPacket(-packet.protocol, packet.type, packet.seq, payload))
 
     def relay_targets(self, topic: str, source: str, everywhere: bool) -> Sequence[str]:
-        """Whom a multicast that came from ``source`` is passed on to; nobody unless relaying."""
-        if not self._parameters.relay:
+        """Whom a multicast that came from ``source`` is passed on to; nobody unless relaying.
+
+        Of a private topic, only the node of its publisher knows who may have it.
+        """
+        if not self._parameters.relay or topic.startswith(PRIVATE):
             return []
         nodes = self._links.nodes() if everywhere else self.holders(topic)
         return [node for node in nodes if node != source and node in self._links]
