@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from rumormill.bcos.certificates.access import refuses_issuer
 from rumormill.bcos.certificates.identity import node_identity_of
 from rumormill.bcos.live import tls_contexts
 from rumormill.bcos.live.certificate_folder import load_certificates
@@ -151,3 +152,14 @@ def test_an_sdk_is_no_node(chain: Path) -> None:
     sdk = load_certificates(chain / "sdks/0")
     with pytest.raises(ConfigError, match=r"sdks/0 is the folder of an SDK; a node needs"):
         tls_contexts.p2p_server(sdk)
+
+
+def test_a_library_without_the_curve_is_told(chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tls_contexts, "CURVE", "secp-of-atlantis")
+    with pytest.raises(ConfigError, match=r"has no secp-of-atlantis: .*SSL"):
+        load_certificates(chain / "nodes/0")
+
+
+def test_an_sdk_of_each_profile_has_the_issuer_of_the_node(chain: Path) -> None:
+    node, sdk = load_certificates(chain / "nodes/0"), load_certificates(chain / "sdks/0")
+    assert [refuses_issuer(each, *node.identities) for each in sdk.identities] == ["", ""]

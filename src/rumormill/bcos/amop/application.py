@@ -123,20 +123,26 @@ class Application:
         _check_name(topic)
         if topic not in self._topics:
             self._topics[topic] = None
-            self._amop.subscribe(self, self._topics)
+            self._listen()
             self._turn.trace(trace.SUBSCRIBED, topic)
 
     def _unsubscribe(self, topic: str) -> None:
         if topic in self._topics:
             del self._topics[topic]
-            self._amop.subscribe(self, self._topics)
+            self._listen()
             self._turn.trace(trace.UNSUBSCRIBED, topic)
 
     def _set_responder(self, topic: str, wanted: bool) -> None:
         if wanted:
+            _check_name(topic)
             self._responders[topic] = None
         else:
             self._responders.pop(topic, None)
+        self._listen()
+
+    def _listen(self) -> None:
+        """Who answers a topic listens to it, too."""
+        self._amop.subscribe(self, {**self._topics, **self._responders})
 
     # ---- as a subscriber
 
