@@ -9,6 +9,7 @@ from rumormill.cli.render import (
     LONGEST_SHOWN,
     HumanRenderer,
     JsonRenderer,
+    Ready,
     Status,
     TopicStatus,
     shown,
@@ -48,7 +49,8 @@ def test_any_message_is_one_line_that_a_terminal_does_not_obey(data: bytes) -> N
 
 def test_the_ready_line_has_addresses_id_and_what_the_network_promises() -> None:
     promised = Capabilities(largest_message=65536, every_message=False)
-    row = json.loads(JsonRenderer().ready("gossipsub", PEER, ("/ip4/127.0.0.1/tcp/1",), promised))
+    ready = Ready("gossipsub", PEER, ("/ip4/127.0.0.1/tcp/1",), promised)
+    row = json.loads(JsonRenderer().ready(ready))
     assert row == {
         "event": "ready",
         "addresses": ["/ip4/127.0.0.1/tcp/1"],
@@ -63,6 +65,14 @@ def test_the_ready_line_has_addresses_id_and_what_the_network_promises() -> None
             "signed": True,
         },
     }
+
+
+def test_the_ready_line_has_where_else_a_node_answers() -> None:
+    services = {"channel": ("127.0.0.1:20200",)}
+    ready = Ready("gossipsub", PEER, (), Capabilities(1), services, "http://127.0.0.1:7700")
+    row = json.loads(JsonRenderer().ready(ready))
+    assert row["services"] == {"channel": ["127.0.0.1:20200"]}
+    assert row["http"] == "http://127.0.0.1:7700"
 
 
 def test_a_pipe_gets_whole_names_and_no_colour() -> None:

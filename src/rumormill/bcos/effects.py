@@ -66,6 +66,16 @@ class SetResponder(NamedTuple):
     wanted: bool
 
 
+class Watch(NamedTuple):
+    """Somebody wants to know, or no longer wants to, which nodes have subscribers of ``topic``.
+
+    As often as it was begun, it has to be ended. Changes come as trace events.
+    """
+
+    topic: str
+    watching: bool
+
+
 # ---- effects
 
 
@@ -108,3 +118,6 @@ BcosInput: TypeAlias = (
     | SetResponder
 )
 """What both machines take."""
+
+SdkInput: TypeAlias = BcosInput | Watch
+"""What the machine of an SDK takes."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from rich.console import Console
 from rich.text import Text
 
-from rumormill.core.message import Message
+from rumormill.core.message import NO_FIELDS, Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities
 from rumormill.core.words import plural, printable, short
@@ -30,6 +30,18 @@ class TopicStatus(NamedTuple):
     messages: int
 
 
+class Ready(NamedTuple):
+    """A node that is up: what the first line of every command says that opens a network."""
+
+    network: str
+    id: str
+    addresses: Sequence[str]
+    capabilities: Capabilities
+    services: Mapping[str, Sequence[str]] = NO_FIELDS
+    """Where it answers others than its peers, by what that is for."""
+    http: str | None = None
+
+
 class Status(NamedTuple):
     """How a node stands on one network."""
 
@@ -43,14 +55,7 @@ class Status(NamedTuple):
 class Renderer(Protocol):
     """Turns what happened into a line; an empty one is not printed."""
 
-    def ready(
-        self,
-        network: str,
-        id: str,
-        addresses: Sequence[str],
-        capabilities: Capabilities,
-        http: str | None = None,
-    ) -> str:
+    def ready(self, ready: Ready) -> str:
         """The node is up."""
         ...
 
@@ -70,22 +75,19 @@ class Renderer(Protocol):
 class JsonRenderer:
     """One JSON object a line."""
 
-    def ready(
-        self,
-        network: str,
-        id: str,
-        addresses: Sequence[str],
-        capabilities: Capabilities,
-        http: str | None = None,
-    ) -> str:
+    def ready(self, ready: Ready) -> str:
         """The first line of every command that opens a network, with what the network promises."""
-        fields = {
-            "addresses": list(addresses),
-            "id": id,
-            "network": network,
-            "capabilities": capabilities._asdict(),
+        fields: dict[str, Any] = {
+            "addresses": list(ready.addresses),
+            "id": ready.id,
+            "network": ready.network,
+            "capabilities": ready.capabilities._asdict(),
         }
-        return json_line("ready", fields if http is None else {**fields, "http": http})
+        if ready.services:
+            fields["services"] = {name: list(where) for name, where in ready.services.items()}
+        if ready.http is not None:
+            fields["http"] = ready.http
+        return json_line("ready", fields)
 
     def message(self, message: Message) -> str:
         """``topic``, ``data`` or ``data_base64``, ``sender``, ``id``, ``received_at``, ..."""
@@ -110,14 +112,7 @@ class HumanRenderer:
             file=io.StringIO(), force_terminal=terminal, no_color=None if terminal else True
         )
 
-    def ready(
-        self,
-        network: str,
-        id: str,
-        addresses: Sequence[str],
-        capabilities: Capabilities,
-        http: str | None = None,
-    ) -> str:
+    def ready(self, ready: Ready) -> str:
         """Nothing: stdout is for messages, the commands say this on stderr."""
         return ""
 

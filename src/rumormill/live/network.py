@@ -126,6 +126,11 @@ class Network(ABC):
         """Where others can reach us."""
 
     @property
+    def services(self) -> Mapping[str, tuple[str, ...]]:
+        """Where we answer others than peers, by what that is for; most networks have no such."""
+        return {}
+
+    @property
     @abstractmethod
     def peers(self) -> tuple[str, ...]:
         """Whom we are connected to."""

@@ -38,28 +38,39 @@ Identify = Callable[[bytes], Identity]
 def identity_of(credentials: bytes) -> Identity:
     """Who a certificate (DER) is of; the transport has verified who issued it."""
     certificate = _certificate(credentials)
-    return Identity(
-        node_id=node_id_of(certificate),
-        name=_common_name(certificate.subject),
-        agency=_common_name(certificate.issuer),
-        issuer=certificate.issuer.rfc4514_string(),
-    )
+    try:
+        return Identity(
+            node_id=node_id_of(certificate),
+            name=_common_name(certificate.subject),
+            agency=_common_name(certificate.issuer),
+            issuer=certificate.issuer.rfc4514_string(),
+        )
+    except Exception:  # for what it cannot read, the library raises whatever comes to its mind
+        raise RemoteProtocolError("bad_certificate", "its names cannot be read") from None
 
 
 def node_identity_of(credentials: bytes) -> Identity:
     """The same, for one who has to be a node."""
     certificate = _certificate(credentials)
-    try:
-        constraints = certificate.extensions.get_extension_for_class(x509.BasicConstraints)
-    except (x509.ExtensionNotFound, ValueError):
+    leaf = is_leaf(certificate)
+    if leaf is None:
         problem = "the certificate has no basicConstraints"
-        raise RemoteProtocolError("no_basic_constraints", problem) from None
-    if constraints.value.ca:
+        raise RemoteProtocolError("no_basic_constraints", problem)
+    if not leaf:
         raise RemoteProtocolError("certificate_of_a_ca", "a node's certificate must be a leaf")
     identity = identity_of(credentials)
     if not identity.node_id:
         raise RemoteProtocolError("no_node_key", "the certificate's key is not on secp256k1")
     return identity
+
+
+def is_leaf(certificate: x509.Certificate) -> bool | None:
+    """Whether a certificate says that it is no CA's; None if it says nothing of it."""
+    try:
+        constraints = certificate.extensions.get_extension_for_class(x509.BasicConstraints)
+    except Exception:  # not there, there twice, or unreadable
+        return None
+    return not constraints.value.ca
 
 
 def node_id_of(certificate: x509.Certificate) -> str:
@@ -68,6 +79,11 @@ def node_id_of(certificate: x509.Certificate) -> str:
         key = certificate.public_key()
     except Exception:  # a curve or an algorithm that is not known
         return ""
+    return id_of_key(key)
+
+
+def id_of_key(key: object) -> str:
+    """The id that a public key makes; empty if it is not on secp256k1."""
     if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256K1):
         return ""
     return key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)[1:].hex()
@@ -78,7 +94,7 @@ def _certificate(credentials: bytes) -> x509.Certificate:
         raise RemoteProtocolError("no_certificate")
     try:
         return x509.load_der_x509_certificate(credentials)
-    except ValueError:
+    except Exception:  # not only ValueError: a version that does not exist has its own
         raise RemoteProtocolError("bad_certificate", "it cannot be read") from None
 
 

@@ -135,11 +135,8 @@ def verify_channels(topics: Iterable[str]) -> dict[str, list[str]]:
 def verify_channels_of(name: str, topics: Iterable[str]) -> list[str]:
     """The VerifyChannels of one private topic's name in a list of topics, in their order."""
     start = f"{VERIFY_CHANNEL}{name}_"
-    size = len(start) + UUID_SIZE
     return [
-        topic
-        for topic in topics
-        if len(topic) == size and topic.startswith(start) and _UUID.fullmatch(topic, len(start))
+        topic for topic in topics if topic.startswith(start) and _UUID.fullmatch(topic, len(start))
     ]
 
 

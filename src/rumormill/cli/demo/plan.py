@@ -83,7 +83,8 @@ def plan_act(act: DemoAct, wishes: Wishes) -> Plan:
     there: list[int] = []
     for wave in waves:
         for node in wave:
-            links[node] = tuple(sorted(source.sample(there, min(LINKS, len(there)))))
+            most = len(there) if act.all_linked else LINKS
+            links[node] = tuple(sorted(source.sample(there, min(most, len(there)))))
         there += wave
     act = act._replace(nodes=nodes, rate=rate, messages=messages)
     return Plan(act, tuple(range(publishers)), tuple(waves), tuple(links), victim)

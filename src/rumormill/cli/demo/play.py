@@ -37,7 +37,9 @@ class Play:
         self.spools = [folder / f"spool-{number}" for number in range(plan.act.nodes)]
         """Where each node keeps what happens to it, if it is to ``keep`` that."""
         self._keep = keep
-        self._key = folder / "key.json"
+        self._family = find_family(plan.act.network)
+        self._made = folder / "identity"
+        """The key or the folder that keygen makes."""
         self._reporter = reporter
         self._nodes = [Node(number, self._heard) for number in range(plan.act.nodes)]
         self._victim = self._nodes[plan.victim]
@@ -76,13 +78,16 @@ class Play:
     # ---- the commands
 
     async def _make_key(self) -> None:
-        """The publisher's, where a topic belongs to a key; or that of the node to be killed."""
+        """The publisher's, where a topic belongs to a key; that of the node to be killed; or those
+        of all.
+        """
 
         def made(event: Event) -> None:
             self.topic = self.topic or event["id"]
 
-        words = ("--network", self.plan.act.network, "--out", str(self._key), "--json")
-        await Command("rumormill keygen", ("keygen", *words), made).run()
+        words = ("--network", self.plan.act.network, "--out", str(self._made), "--json")
+        more = self._family.keygen_options(self.plan.act.nodes)
+        await Command("rumormill keygen", ("keygen", *words, *more), made).run()
 
     def _words(self, node: Node) -> list[str]:
         """The command of a node."""
@@ -91,10 +96,10 @@ class Play:
         for other in self.plan.links[node.number]:
             words += ["--peer", self._nodes[other].address]
         if not publishes:
-            words += ["--listen", node.address or find_family(act.network).listen]
+            words += ["--listen", node.address or self._family.listen]
             words += ["--status", str(STATUS_INTERVAL)]
-        if node is self._victim if act.topic else publishes:
-            words += ["--key-file", str(self._key)]
+        if act.certified or (node is self._victim if act.topic else publishes):
+            words += self._family.identity_options(self._made, node.number)
         if self._keep:
             words += ["--spool", str(self.spools[node.number])]
         return words
