@@ -236,6 +236,50 @@ def test_a_subscriber_that_is_too_slow_loses_multicasts_and_is_not_chosen_for_un
     assert len(slow.take()) == waiting
 
 
+def test_what_waits_for_all_sdks_has_a_bound_and_those_who_keep_up_do_not_feel_it() -> None:
+    side = SdkSide(max_queued_bytes=2048)
+    publisher, quick = side.sdk(), side.sdk("news")
+    slow = [side.sdk("news") for _ in range(10)]
+    for sdk in slow:
+        sdk.full(True)
+    for number in range(10):
+        publisher.multicast("news", bytes(200), seq(number))
+    assert len(quick.take()) == 10
+    assert 2048 <= side.sizes()["queued_bytes"] <= 2048 + 300
+    publisher.unicast("news", b"", seq(10))
+    assert len(quick.take()) == 1
+    for sdk in slow[:5]:
+        sdk.leave()
+    for sdk in slow[5:]:
+        sdk.full(False)
+    assert side.sizes()["queued_bytes"] == 0
+
+
+def test_who_takes_nothing_for_60_s_is_dropped() -> None:
+    side = SdkSide()
+    sdk = side.sdk()
+    side.passes(10)
+    sdk.full(True)
+    for _ in range(3):
+        side.passes(15)
+        sdk.send(ChannelType.HEARTBEAT, data=b"0")
+    assert sdk.closed is None
+    side.passes(15)
+    assert sdk.closed == "too_slow"
+    assert side.sizes()["queued_bytes"] == 0
+
+
+def test_who_takes_something_again_stays() -> None:
+    side = SdkSide()
+    sdk = side.sdk()
+    sdk.full(True)
+    for full in (True, True, False, False, False):
+        side.passes(15)
+        sdk.full(full)
+        sdk.send(ChannelType.HEARTBEAT)
+    assert sdk.closed is None
+
+
 def test_an_answer_without_room_is_counted() -> None:
     side = SdkSide(session_queue_bytes=1024)
     sdk = side.sdk()
