@@ -108,7 +108,7 @@ class Unicasts:
             else:
                 outcome(answer.result, answer.data, node)
 
-        flight.search = Search(self._random, candidates, ask, partial(self._failed, parcel), ended)
+        flight.search = Attempts(self._random, candidates, ask, partial(self._failed, parcel), ended)
         flight.search.go_on()
         return flight
 
