@@ -17,6 +17,7 @@ from rumormill.core.transport import (
     RestTransport,
     TransportClosed,
     TransportOpened,
+    WriteBytes,
     WriteReady,
 )
 from tests.helpers.bcos.machine_network import credentials_of
@@ -75,8 +76,12 @@ def test_when_the_other_end_closes_the_link_that_we_would_keep_the_other_stays()
     effects = machine.handle(TransportClosed(2, "closed"), 0.2)
     assert list(machine.peers.connected()) == [id_of("b")]
     assert events(effects, trace.PEER_LEFT) == []
-    assert machine.wake(10.0) is not None
+    machine.wake(4.0)
     assert list(machine.peers.connected()) == [id_of("b")]
+    assert machine.peers.push(id_of("b"), 1, b"hello")
+    (written,) = machine.handle(WriteReady(1, True), 4.0)
+    assert isinstance(written, WriteBytes)
+    assert written.connection == 1
 
 
 def test_a_second_link_after_a_while_is_refused() -> None:
@@ -238,6 +243,35 @@ def test_shutdown_closes_everything_and_dials_nothing() -> None:
     assert network.links("a") == []
     assert len(network.dials) == dials
     assert network.node("a").next_wake() is None
+
+
+# ---- large payloads
+
+
+def test_a_large_payload_that_goes_to_several_nodes_is_the_same_for_each() -> None:
+    network = Nodes()
+    network.start("abcd")
+    network.dial("a", "b", "c", "d")
+    network.run(1.0)
+    network.sent.clear()
+    payload, other = bytes(range(256)) * 20, bytes(5000)
+    peers = network.node("a").peers
+    for each in (payload, payload, other, payload, b"small"):
+        for name in "bcd":
+            assert peers.push(id_of(name), 1, each)
+    network.feed("a", WriteReady(0, True))
+    packets = [sent.p2p for sent in network.sent]
+    expected = [each for each in (payload, payload, other, payload, b"small") for _ in "bcd"]
+    assert [packet.payload for packet in packets] == expected
+    assert all(len(sent.raw) < 1000 for sent in network.sent)
+    assert len({packet.seq for packet in packets}) == len(packets)
+
+
+def test_a_payload_that_no_node_takes_does_not_leave() -> None:
+    stranger = Stranger(largest_packet=10_000)
+    assert not stranger.machine.peers.push(id_of("z"), 1, bytes(10_000))
+    effects = stranger.feed(WriteReady(1, True))
+    assert events(effects, trace.DROPPED)[0].fields["reason"] == "too_large"
 
 
 # ---- bad input
