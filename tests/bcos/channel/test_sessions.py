@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from rumormill.bcos.channel import toll
 from rumormill.bcos.wire.channel_packet import ChannelPacket, ChannelType, encode_channel
 from rumormill.bcos.wire.topic_body import encode_body
 from rumormill.core import trace
@@ -181,6 +182,39 @@ def test_who_only_asks_too_much_rests_and_is_never_dropped(kind: int, data: byte
         side.passes(1.0)
     assert side.rests(sdk)
     assert sdk.closed is None
+
+
+def test_who_leaves_in_debt_and_comes_again_has_nothing_at_once() -> None:
+    side = SdkSide(check_issuer=False)
+    junk = many(0x99, b"", 1_900)
+    sdk = side.sdk()
+    sdk.write(junk)
+    assert side.rests(sdk) == []
+    sdk.leave()
+    other = side.sdk(credentials=b"CN=another")
+    other.write(junk)
+    assert side.rests(other) == []
+    again = side.sdk()
+    again.write(many(0x99, b"", 200))
+    assert side.rests(again)
+    assert again.closed is None
+
+
+def test_debts_are_forgotten_with_time_and_their_number_is_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(toll, "MOST_DEBTORS", 3)
+    side = SdkSide(check_issuer=False)
+    junk = many(0x99, b"", 1_900)
+    for number in range(5):
+        sdk = side.sdk(credentials=b"%d" % number)
+        sdk.write(junk)
+        sdk.leave()
+    assert side.sizes()["debtors"] == 3
+    side.passes(10)
+    sdk = side.sdk(credentials=b"4")
+    sdk.write(junk)
+    assert side.rests(sdk) == []
 
 
 def test_after_a_rest_nothing_comes_first() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from hashlib import sha256
 
 from rumormill.bcos.amop.amop import Amop
 from rumormill.bcos.certificates.identity import Identify
@@ -69,8 +70,9 @@ class ChannelServer:
         outlet = Outlet(self._turn, connection, parameters.session_queue_bytes)
         session = Session(
             self._turn, connection, outlet, parameters.largest_channel_packet, self._questions,
-            self._amop.counter, self._waiting,
+            self._amop.counter, self._waiting, sha256(credentials).digest(),
         )  # fmt: skip
+        self._toll.came(session)
         self._sessions[connection] = session
         self._addresses[connection] = address
         self._idle.set(connection, self._turn.now + parameters.session_timeout)
@@ -175,6 +177,7 @@ class ChannelServer:
             "queued_bytes": self._waiting.bytes,
             "session_requests": sum(len(session.requests) for session in sessions),
             "session_timers": len(self._idle),
+            **self._toll.sizes(),
         }
 
     def _admit(self, credentials: bytes) -> str:
@@ -195,6 +198,7 @@ class ChannelServer:
         self._idle.cancel(connection)
         self._unfinished -= session.unfinished
         session.forget_waiting()
+        self._toll.left(session)
         self._turn.trace(
             trace.CONNECTION_CLOSED, peer=session.name, address=self._addresses.pop(connection),
             reason=reason,

@@ -61,9 +61,9 @@ class Session:
     """The session of one SDK; a :class:`~rumormill.bcos.amop.ports.Subscriber`."""
 
     __slots__ = (
-        "_counted", "_counter", "_questions", "_turn", "_waiting", "answers_due", "connection",
-        "full_since", "gone", "heard_at", "name", "outlet", "protocol", "reader", "requests",
-        "unfinished", "work",
+        "_counted", "_counter", "_questions", "_turn", "_waiting", "account", "answers_due",
+        "connection", "full_since", "gone", "heard_at", "name", "outlet", "protocol", "reader",
+        "requests", "unfinished", "work",
     )  # fmt: skip
 
     def __init__(
@@ -75,12 +75,15 @@ class Session:
         questions: Questions,
         counter: Counter,
         waiting: Waiting,
+        account: bytes,
     ) -> None:
         self._turn = turn
         self._questions = questions
         self._counter = counter
         self._waiting = waiting
         self._counted = 0
+        self.account = account
+        """What its debts are kept under when it has left."""
         self.connection = connection
         self.name = f"sdk-{connection}"
         self.outlet = outlet
