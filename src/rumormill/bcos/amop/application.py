@@ -123,13 +123,13 @@ class Application:
         _check_name(topic)
         if topic not in self._topics:
             self._topics[topic] = None
-            self._amop.subscribe(self, self._topics)
+            self._amop.listeners.add(self, topic)
             self._turn.trace(trace.SUBSCRIBED, topic)
 
     def _unsubscribe(self, topic: str) -> None:
         if topic in self._topics:
             del self._topics[topic]
-            self._amop.subscribe(self, self._topics)
+            self._amop.listeners.take_away(self, topic)
             self._turn.trace(trace.UNSUBSCRIBED, topic)
 
     def _set_responder(self, topic: str, wanted: bool) -> None:
