@@ -36,6 +36,9 @@ QUIET_INTERVALS = 2.5
 """Topic intervals without a byte after which a link gives way to a new one: who restarts need not
 wait until its old link is dropped."""
 
+USUAL_INTERVAL = 5.0
+"""Seconds between the topic seqs of nodes of other make."""
+
 
 class Access(Protocol):
     """White and black lists."""
@@ -92,7 +95,7 @@ class Links:
         self._identify = identify
         self._access = access
         self._work_limits = work_limits
-        self._quiet = QUIET_INTERVALS * parameters.topic_interval
+        self._quiet = QUIET_INTERVALS * max(USUAL_INTERVAL, parameters.topic_interval)
         self._by_connection: dict[int, Link] = {}
         self._by_node: dict[str, Link] = {}
         """The link that is used."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 from random import Random
-from typing import Protocol
 
 from rumormill.bcos.amop.ports import NodeFacts, PayloadDone
 from rumormill.bcos.certificates.identity import Identify
 from rumormill.bcos.links.turn import Turn
+from rumormill.bcos.node.amop_side import AmopSide
 from rumormill.bcos.node.dial_list import DialList
 from rumormill.bcos.node.link import Link
 from rumormill.bcos.node.links import Access, Links
@@ -34,26 +34,6 @@ PRIVATE = "#!$"
 
 ACCESS = "access"
 """Key of the timer for looking at the white and black lists again."""
-
-
-class AmopSide(Protocol):
-    """What AMOP is told of other nodes."""
-
-    def received(self, node: str, packet: P2PPacket) -> bool:
-        """A packet of its module that is no answer; False if it was of no use to anybody."""
-        ...
-
-    def topics_changed(self, node: str) -> None:
-        """A node has other private topics now."""
-        ...
-
-    def topics_confirmed(self, node: str) -> None:
-        """A node has the private topics that it had."""
-        ...
-
-    def node_left(self, node: str) -> None:
-        """A node cannot be reached any more."""
-        ...
 
 
 class Peers:
@@ -155,8 +135,11 @@ class Peers:
         return self.send(node, P2PPacket(-packet.protocol, packet.type, packet.seq, payload))
 
     def relay_targets(self, topic: str, source: str, everywhere: bool) -> Sequence[str]:
-        """Whom a multicast that came from ``source`` is passed on to; nobody unless relaying."""
-        if not self._parameters.relay:
+        """Whom a multicast that came from ``source`` is passed on to; nobody unless relaying.
+
+        Of a private topic, only the node of its publisher knows who may have it.
+        """
+        if not self._parameters.relay or topic.startswith(PRIVATE):
             return []
         nodes = self._links.nodes() if everywhere else self.holders(topic)
         return [node for node in nodes if node != source and node in self._links]
