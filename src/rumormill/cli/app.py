@@ -23,6 +23,7 @@ from rumormill.cli.options import (
     ReplacedNumber,
     Setting,
     Spool,
+    Status,
     Topic,
     Trace,
     all_settings,
@@ -83,10 +84,7 @@ def sub(
     certificates: Certificates = None,
     setting: Setting = None,
     spool: Spool = None,
-    status: Annotated[
-        float | None,
-        typer.Option("--status", min=0.1, metavar="SECONDS", help="Print a status line so often."),
-    ] = None,
+    status: Status = None,
     trace: Trace = None,
     json: Json = False,
 ) -> int:
@@ -138,6 +136,7 @@ def pub(
     certificates: Certificates = None,
     setting: Setting = None,
     spool: Spool = None,
+    status: Status = None,
     trace: Trace = None,
     json: Json = False,
 ) -> int:
@@ -170,7 +169,7 @@ def pub(
             **settings,
         },
     )
-    return run_pub(plan, data, file, ready, json, trace, cas, spool_plan(spool))
+    return run_pub(plan, data, file, ready, json, trace, cas, spool_plan(spool), status)
 
 
 @app.command()

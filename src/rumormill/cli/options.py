@@ -237,4 +237,8 @@ Spool = Annotated[
         help="Keep delivered messages and trace events in this folder, for Spark and for later.",
     ),
 ]
+Status = Annotated[
+    float | None,
+    typer.Option("--status", min=0.1, metavar="SECONDS", help="Print a status line so often."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]

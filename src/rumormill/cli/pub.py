@@ -16,7 +16,9 @@ from rumormill.cli.output import warn
 from rumormill.cli.sentences import EXIT_FAILED, EXIT_INTERRUPTED
 from rumormill.cli.session import Session, run_session
 from rumormill.cli.spool import SpoolPlan
+from rumormill.cli.status import Member, show_status_meanwhile
 from rumormill.core.errors import MessageTooLargeError, NotReadyError
+from rumormill.core.receipt import Receipt
 from rumormill.core.trace import PUBLISHED, TraceEvent
 from rumormill.core.words import plural
 
@@ -48,6 +50,7 @@ def run_pub(
     trace: Path | None,
     cas: int | None = None,
     spool: SpoolPlan | None = None,
+    status: float | None = None,
 ) -> int:
     """Publish everything; 0 only if each message is on its way to somebody."""
     if file is not None:
@@ -55,7 +58,7 @@ def run_pub(
     tally = Tally()
 
     async def work(session: Session) -> None:
-        await publish_all(session, plan, data, file, ready, tally, cas)
+        await publish_all(session, plan, data, file, ready, tally, cas, status)
 
     finished = run_session(work, as_json=as_json, trace=trace, spool=spool)
     if not finished:
@@ -90,33 +93,46 @@ async def publish_all(
     ready: float,
     tally: Tally,
     cas: int | None = None,
+    status: float | None = None,
 ) -> None:
     """Open the network and publish one message after the other; closing waits until all left.
 
-    ``cas`` is the number of the value that the first message replaces, where values have such.
+    ``cas`` is the number of the value that the first message replaces, where values have such;
+    ``status`` seconds are between two lines that tell how the node stands.
     """
     (topic,) = plan.topics
     async with session.open(plan) as network:
         await session.show_ready(network, plan.name)
         clock = PublishClock(network)
         largest = network.capabilities.largest_message
-        async for message in messages_from(data, file, largest):
-            swap = {} if cas is None else {"cas": cas}
-            try:
-                receipt = await network.publish(
-                    topic, message, ready=ready, timeout=PATIENCE, **swap
-                )
-            except NotReadyError as error:
-                raise NotReadyError(
-                    f"nobody subscribed to {topic!r} within {ready:g} s: "
-                    f"{plural(tally.published, 'message')} published (--ready waits longer)"
-                ) from error
-            if cas is not None:
-                cas = receipt.fields["seq"]  # the next message replaces this one
-            tally.published += 1
-            tally.to_nobody += not (receipt or receipt.fields.get("stored"))
-            await session.show(session.renderer.published(receipt, clock.at))
+        async with show_status_meanwhile(session, Member(plan, network), status):
+            async for message in messages_from(data, file, largest):
+                receipt = await publish_one(network, topic, message, ready, tally, cas)
+                if cas is not None:
+                    cas = receipt.fields["seq"]  # the next message replaces this one
+                tally.published += 1
+                tally.to_nobody += not (receipt or receipt.fields.get("stored"))
+                await session.show(session.renderer.published(receipt, clock.at))
     tally.left_behind = network.counters.get("dropped.peer_left", 0)
+
+
+async def publish_one(
+    network: rumormill.Network,
+    topic: str,
+    message: bytes,
+    ready: float,
+    tally: Tally,
+    cas: int | None,
+) -> Receipt:
+    """Publish a message; who finds nobody to publish to is told how to wait longer."""
+    swap = {} if cas is None else {"cas": cas}
+    try:
+        return await network.publish(topic, message, ready=ready, timeout=PATIENCE, **swap)
+    except NotReadyError as error:
+        raise NotReadyError(
+            f"nobody subscribed to {topic!r} within {ready:g} s: "
+            f"{plural(tally.published, 'message')} published (--ready waits longer)"
+        ) from error
 
 
 async def messages_from(data: str | None, file: Path | None, largest: int) -> AsyncIterator[bytes]:

@@ -1,10 +1,11 @@
-"""How a node stands on its networks, told again and again: for ``node``, and ``sub --status``."""
+"""How a node stands on its networks, told again and again."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 import rumormill
 from rumormill.cli.options import NetworkPlan
@@ -47,3 +48,25 @@ async def show_status(session: Session, members: Sequence[Member], interval: flo
         for member in members:
             await session.show(session.renderer.status(member.status()))
         await asyncio.sleep(interval)
+
+
+@contextlib.asynccontextmanager
+async def show_status_meanwhile(
+    session: Session, member: Member, interval: float | None
+) -> AsyncIterator[None]:
+    """Print a status line every ``interval`` seconds, if any, the first one after the first."""
+    if interval is None:
+        yield
+        return
+
+    async def tell() -> None:
+        await asyncio.sleep(interval)
+        await show_status(session, [member], interval)
+
+    task = asyncio.create_task(tell())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import shlex
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import rumormill
@@ -14,7 +11,7 @@ from rumormill.cli.options import DEFAULT_NETWORK, NetworkPlan
 from rumormill.cli.output import warn
 from rumormill.cli.session import Session, run_session
 from rumormill.cli.spool import SpoolPlan
-from rumormill.cli.status import Member, show_status
+from rumormill.cli.status import Member, show_status_meanwhile
 from rumormill.live.families import find_family
 
 
@@ -60,25 +57,6 @@ async def print_messages(
                     left -= 1
                     if not left:
                         break
-
-
-@contextlib.asynccontextmanager
-async def show_status_meanwhile(
-    session: Session, member: Member, interval: float | None
-) -> AsyncIterator[None]:
-    """Print a status line every ``interval`` seconds, if any, the first one after the first."""
-    if interval is None:
-        yield
-        return
-
-    async def tell() -> None:
-        await asyncio.sleep(interval)
-        await show_status(session, [member], interval)
-
-    async with asyncio.TaskGroup() as tasks:
-        task = tasks.create_task(tell())
-        yield
-        task.cancel()
 
 
 def say_how_to_publish(network: rumormill.Network, plan: NetworkPlan) -> None:

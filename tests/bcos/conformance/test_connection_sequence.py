@@ -29,18 +29,20 @@ def test_the_drawing_of_a_connection() -> None:
 
     # B to A: connected; both: TLS handshake; A: the key in the certificate is the node id
     effects = a.handle(TransportOpened(7, address_of("b"), 1, "", credentials_of(2)), 0.1)
-    opened, joined, hello, ended = effects
+    opened, joined, hello, sent, ended = effects
     assert isinstance(opened, trace.TraceEvent)
     assert (opened.event, opened.peer) == (trace.CONNECTION_OPENED, id_of("b"))
     assert isinstance(joined, trace.TraceEvent)
     assert (joined.event, joined.peer) == (trace.PEER_JOINED, id_of("b"))
     assert hello == WriteBytes(7, TOPIC_SEQ_0)
+    assert isinstance(sent, trace.TraceEvent)
+    assert (sent.event, sent.fields["size"]) == (trace.PACKET_SENT, len(TOPIC_SEQ_0))
     # both: the TLS connection stands
     assert ended == DialEnded(address_of("b"), id_of("b"), "")
 
     # B: the key in the certificate is the node id
     effects = b.handle(TransportOpened(3, "a:49152", None, "", credentials_of(1)), 0.1)
-    opened, joined, hello = effects
+    opened, joined, hello, _ = effects
     assert isinstance(joined, trace.TraceEvent)
     assert (joined.event, joined.peer) == (trace.PEER_JOINED, id_of("a"))
     assert hello == WriteBytes(3, TOPIC_SEQ_0)

@@ -116,6 +116,20 @@ def test_that_clocks_of_mere_publishers_cannot_be_compared_is_a_note(
     assert "of 2 of 10 peers could not be compared, as they only published" in result["notes"][0]
 
 
+def test_that_clocks_cannot_be_compared_where_messages_go_one_way_is_a_note(
+    report_on: MakeReport,
+) -> None:
+    def one_way(tables: Tables) -> None:
+        publisher, *listeners = tables["peers"]
+        publisher.update(delivered=0, duplicates=0)
+        for row in listeners:
+            row.update(published=0, first_sent=0, repeat_sent=0)
+
+    result = report_json(report_on(Run(nodes=3, blind_clocks=3), one_way))
+    assert result["problems"] == []
+    assert "of all 3 peers could not be compared, as messages went one" in result["notes"][0]
+
+
 def test_one_node_alone_has_no_clock_to_compare_with(report_on: MakeReport) -> None:
     assert sentences(report_on(Run(nodes=1, blind_clocks=1))) == []
 

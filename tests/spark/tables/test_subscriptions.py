@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from rumormill.pipeline.tables.columns import history
 from rumormill.pipeline.tables.subscriptions import subscriptions
 from rumormill.pipeline.tables.traffic import activity, counters, counts, names
-from tests.helpers.spark.trace_lines import by_network, held, trace_of
+from tests.helpers.spark.trace_lines import by_network, held, seconds, trace_of
 
 Intervals = dict[str, list[tuple[str, str, float, float | None]]]
 """Topic, node, since, until."""
@@ -89,6 +89,14 @@ KNOWN = """
     10.1   a  peer_left        <d
     20.0   d  subscribed       @news
     20.4   a  peer_subscribed  @news  <d
+"""
+
+# What is published goes to those that its publisher knows, and no further.
+DIRECT = """
+    0.0    c  subscribed       @news
+    0.2    a  peer_subscribed  @news  <c  direct=true
+    3.0    a  peer_subscribed  @news  <c  direct=true
+    3.0    b  peer_subscribed  @news  <c  direct=true
 """
 
 
@@ -219,3 +227,14 @@ def test_nothing_is_expected_of_a_node_before_the_first_of_its_peers_knows_of_it
         ("news", "d", 0.4, 9.1),
         ("news", "d", 20.4, None),
     ]
+
+
+def test_where_nobody_passes_messages_on_it_is_kept_since_when_each_peer_knows(
+    spark: SparkSession,
+) -> None:
+    trace = trace_of(spark, DIRECT, known=KNOWN)
+    active = activity(counters(counts(trace), names(trace)))
+    found = subscriptions(history(trace), active).where("node = 'c'").collect()
+    told = {row.network: row.known_to for row in found}
+    assert told["known"] is None
+    assert {peer: seconds(time) for peer, time in told["net"].items()} == {"a": 0.2, "b": 3.0}

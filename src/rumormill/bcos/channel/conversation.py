@@ -11,10 +11,17 @@ from rumormill.bcos.channel import toll
 from rumormill.bcos.channel.greeting import NoCommonProtocolError, agree, agreed, heartbeat_answer
 from rumormill.bcos.channel.parameters import ChannelParameters
 from rumormill.bcos.channel.rpc import Rpc
-from rumormill.bcos.channel.session import KINDS, Questions, Session
+from rumormill.bcos.channel.session import Questions, Session
 from rumormill.bcos.channel.toll import Toll
 from rumormill.bcos.links.turn import Turn
-from rumormill.bcos.wire.channel_packet import ChannelPacket, ChannelType, Result, decode_channel
+from rumormill.bcos.wire.channel_packet import (
+    KINDS,
+    MESSAGES,
+    ChannelPacket,
+    ChannelType,
+    Result,
+    decode_channel,
+)
 from rumormill.bcos.wire.json_text import read_json, write_json
 from rumormill.bcos.wire.topic_body import LONGEST_TOPIC
 from rumormill.bcos.wire.topic_state import can_travel
@@ -79,7 +86,7 @@ class Conversation:
         packet = decode_channel(raw)
         self._turn.trace(
             trace.PACKET_RECEIVED, peer=session.name, size=len(raw),
-            kind=KINDS.get(packet.type, "other"),
+            kind=KINDS.get(packet.type, "other"), messages=int(packet.type in MESSAGES),
         )  # fmt: skip
         if self._questions.answer((session.connection, packet.seq), packet):
             return

@@ -10,8 +10,9 @@ from rumormill.bcos.links.pending import Pending
 from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.wire.channel_packet import (
     HEADER_SIZE,
+    KINDS,
+    MESSAGES,
     ChannelPacket,
-    ChannelType,
     encode_channel,
 )
 from rumormill.bcos.wire.frames import FrameReader
@@ -20,21 +21,6 @@ from rumormill.core.limits import Work, WorkLimits
 
 Questions = Pending[tuple[int, bytes], ChannelPacket]
 """What the SDKs of a node have been asked, by connection and seq."""
-
-KINDS = {
-    ChannelType.RPC: "rpc",
-    ChannelType.HEARTBEAT: "heartbeat",
-    ChannelType.HANDSHAKE: "handshake",
-    ChannelType.EVENT_REGISTER: "event_register",
-    ChannelType.EVENT_UNREGISTER: "event_unregister",
-    ChannelType.REQUEST: "request",
-    ChannelType.RESPONSE: "response",
-    ChannelType.SUBSCRIBE: "subscribe",
-    ChannelType.MULTICAST: "multicast",
-    ChannelType.VERIFY: "verify",
-    ChannelType.TOPIC_STATUS: "topic_status",
-}
-"""What the types of packets are called in trace events."""
 
 OLDEST_PROTOCOL = 1
 """What an SDK speaks until it says otherwise."""
@@ -168,7 +154,11 @@ class Session:
         if outlet.waiting:
             self.count_waiting()
         self._turn.trace(
-            trace.PACKET_SENT, peer=self.name, size=len(raw), kind=KINDS.get(kind, "other")
+            trace.PACKET_SENT,
+            peer=self.name,
+            size=len(raw),
+            kind=KINDS.get(kind, "other"),
+            messages=int(kind in MESSAGES),
         )
         return True
 

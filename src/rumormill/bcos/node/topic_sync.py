@@ -117,6 +117,8 @@ class TopicSync:
         self._board = board
         self._parameters = parameters
         self._port = port
+        self._direct = not parameters.relay
+        """Whether only what is published here goes to others by what we know of their topics."""
         self._states: dict[str, TopicState] = {}
         self._timers: Timers[str] = Timers(alarm)
         self._list: tuple[int, bytes] = (0, encode_list(0, ()))
@@ -301,7 +303,7 @@ class TopicSync:
                 self._turn.trace(event, peer=node, count=len(names))
             else:
                 for name in names:
-                    self._turn.trace(event, topic=name, peer=node)
+                    self._turn.trace(event, topic=name, peer=node, direct=self._direct)
         if added or removed:
             self._port.topics_changed(node, (*added, *removed))
 

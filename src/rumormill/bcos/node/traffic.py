@@ -10,10 +10,12 @@ from rumormill.bcos.node.parameters import NodeParameters
 from rumormill.bcos.wire.p2p_packet import (
     COMPRESSED,
     HEADER_SIZE,
+    Module,
     P2PPacket,
     decode_p2p,
     encode_p2p,
 )
+from rumormill.bcos.wire.routed import ROUTED_MODULE
 from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.limits import WORN_OUT
@@ -21,6 +23,9 @@ from rumormill.core.transport import RestTransport
 
 VERSION_AT = 4
 """Where the version begins, whose first bit says that the payload is compressed."""
+
+KINDS = {Module.AMOP: "amop", Module.TOPIC: "topics", ROUTED_MODULE: "routed"}
+"""What the modules of packets are called in trace events."""
 
 UNREAD = 3.0
 """Microseconds that a packet of no use costs."""
@@ -93,6 +98,7 @@ class Traffic:
             self._turn.trace(trace.IGNORED, peer=link.node, reason="compressed")
             return
         packet = decode_p2p(raw, self._largest)
+        self._trace(trace.PACKET_RECEIVED, link, packet, len(raw))
         try:
             self._take(link, packet)
         except RemoteProtocolError as error:
@@ -132,12 +138,19 @@ class Traffic:
         """Send a packet; False, and a trace, if there is no room for it."""
         if HEADER_SIZE + len(packet.payload) > self._largest:
             reason = "too_large"
-        elif link.outlet.write(self._encoded(packet)):
+        elif link.outlet.write(raw := self._encoded(packet)):
+            self._trace(trace.PACKET_SENT, link, packet, len(raw))
             return True
         else:
             reason = "closing" if link.closing else "queue_full"
         self._turn.trace(trace.DROPPED, peer=link.node, what="packet", reason=reason, count=1)
         return False
+
+    def _trace(self, event: str, link: Link, packet: P2PPacket, size: int) -> None:
+        self._turn.trace(
+            event, peer=link.node, size=size, kind=KINDS.get(abs(packet.protocol), "other"),
+            messages=int(packet.protocol == Module.AMOP),
+        )  # fmt: skip
 
     def _encoded(self, packet: P2PPacket) -> bytes:
         """The packet as it travels; a payload that goes to many nodes is compressed once."""

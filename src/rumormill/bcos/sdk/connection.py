@@ -9,6 +9,8 @@ from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.sdk.parameters import SdkParameters
 from rumormill.bcos.wire.channel_packet import (
     HEADER_SIZE,
+    KINDS,
+    MESSAGES,
     ChannelPacket,
     ChannelType,
     encode_channel,
@@ -17,7 +19,7 @@ from rumormill.bcos.wire.frames import FrameReader
 from rumormill.bcos.wire.json_text import number_of, read_object, write_json
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.limits import Work
-from rumormill.core.trace import DROPPED
+from rumormill.core.trace import DROPPED, PACKET_SENT
 
 LOWEST_PROTOCOL: Final = 1
 HIGHEST_PROTOCOL: Final = 3
@@ -68,10 +70,19 @@ class Connection:
 
     def send(self, kind: int, seq: bytes, data: bytes, result: int = 0) -> bool:
         """Write a packet; False if there is no room for it, which is counted."""
-        if self.outlet.write(encode_channel(ChannelPacket(kind, seq, result, data))):
+        raw = encode_channel(ChannelPacket(kind, seq, result, data))
+        if self.outlet.write(raw):
+            self.trace_packet(PACKET_SENT, kind, len(raw))
             return True
         self._turn.trace(DROPPED, peer=self.peer, what="packet", reason="queue_full", count=1)
         return False
+
+    def trace_packet(self, event: str, kind: int, size: int) -> None:
+        """A packet came, or has left."""
+        self._turn.trace(
+            event, peer=self.peer, size=size, kind=KINDS.get(kind, "other"),
+            messages=int(kind in MESSAGES),
+        )  # fmt: skip
 
     def begin(self, seq: bytes) -> None:
         """Ask for the handshake; the answer has this seq."""

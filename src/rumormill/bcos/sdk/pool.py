@@ -172,7 +172,9 @@ class Pool:
             for raw in connection.reader.feed(data):
                 whole = True
                 self._reading = len(raw)
-                self._packet(connection, decode_channel(raw))
+                packet = decode_channel(raw)
+                connection.trace_packet(trace.PACKET_RECEIVED, packet.type, len(raw))
+                self._packet(connection, packet)
                 if connection.gone:
                     return
         except RemoteProtocolError as error:

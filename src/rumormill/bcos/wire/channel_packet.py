@@ -35,6 +35,25 @@ class ChannelType:
     BLOCK_NOTIFY: Final = 0x1001
 
 
+KINDS = {
+    ChannelType.RPC: "rpc",
+    ChannelType.HEARTBEAT: "heartbeat",
+    ChannelType.HANDSHAKE: "handshake",
+    ChannelType.EVENT_REGISTER: "event_register",
+    ChannelType.EVENT_UNREGISTER: "event_unregister",
+    ChannelType.REQUEST: "request",
+    ChannelType.RESPONSE: "response",
+    ChannelType.SUBSCRIBE: "subscribe",
+    ChannelType.MULTICAST: "multicast",
+    ChannelType.VERIFY: "verify",
+    ChannelType.TOPIC_STATUS: "topic_status",
+}
+"""What the types of packets are called in trace events."""
+
+MESSAGES = frozenset((ChannelType.REQUEST, ChannelType.MULTICAST))
+"""The types of packets that hold a message."""
+
+
 class Result:
     """The result codes of a response, and what each means to a publisher."""
 

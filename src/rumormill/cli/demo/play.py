@@ -97,6 +97,7 @@ class Play:
             words += ["--peer", self._nodes[other].address]
         if not publishes:
             words += ["--listen", node.address or self._family.listen]
+        if not publishes or act.all_linked:
             words += ["--status", str(STATUS_INTERVAL)]
         if act.certified or (node is self._victim if act.topic else publishes):
             words += self._family.identity_options(self._made, node.number)
@@ -131,7 +132,7 @@ class Play:
         def settled() -> bool:
             count = sum(map(self._knows_others, subscribers))
             self._reporter.move(count)
-            return count == len(subscribers)
+            return count == len(subscribers) and self._publishers_know_all()
 
         await self._until(settled, "the nodes did not find each other")
 
@@ -139,6 +140,11 @@ class Play:
         if self.plan.act.all_linked and node.peers < self.plan.neighbours(node.number):
             return False
         return node.subscribers >= max(1, len(self.plan.links[node.number]))
+
+    def _publishers_know_all(self) -> bool:
+        """Where nobody passes messages on, a publisher has to know of each subscriber itself."""
+        wanted = len(self.plan.subscribers) if self.plan.act.all_linked else 0
+        return all(self._nodes[each].subscribers >= wanted for each in self.plan.publishers)
 
     async def _publish_all(self) -> None:
         """Publish steadily while one node is killed and comes back."""
@@ -177,6 +183,8 @@ class Play:
         self._reporter.note(f"{name} was killed with SIGKILL")
         await asyncio.sleep(seconds)
         self._reporter.note(f"{name} is started again, same command, same port")
+        for publisher in self.plan.publishers:
+            self._nodes[publisher].subscribers = 0  # what they know is to be told anew
         await self._start(node)
         if self.plan.act.topic and node.ready["id"] != before:
             raise DemoError(f"{name} came back as {node.ready['id']}, it was {before}")
@@ -184,6 +192,7 @@ class Play:
         await self._until(
             lambda: (
                 self._knows_others(node)
+                and self._publishers_know_all()
                 and (self.every_message or self.ledger.has_any(node.number))
             ),
             f"{name} did not find the others again",

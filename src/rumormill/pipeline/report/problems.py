@@ -188,12 +188,16 @@ class _Search:
     def unknown_clocks(self) -> Iterator[Finding]:
         """Peers whose clock could not be compared with the others'.
 
-        To which nothing came, for them that is as it must be: it takes copies both ways.
+        It takes copies both ways. So that is as it must be for those to which nothing came, and
+        for all where nobody who got messages sent any.
         """
         by_network: defaultdict[str, list[str]] = defaultdict(list)
         nodes: defaultdict[str, int] = defaultdict(int)
         deaf = {(row.network, row.node) for row in self._gold.peers
                 if not row.delivered + row.duplicates}  # fmt: skip
+        two_way = {row.network for row in self._gold.peers
+                   if row.delivered + row.duplicates
+                   and row.published + row.first_sent + row.repeat_sent}  # fmt: skip
         expecting: set[str] = set()
         for row in self._gold.skew:
             nodes[row.network] += 1
@@ -205,9 +209,13 @@ class _Search:
             if nodes[network] < 2:
                 continue  # nobody to compare with
             all_of = "all" if len(names) == nodes[network] else f"{len(names)} of"
-            why = "" if network in expecting else ", as they only published"
+            why, weight = "", Weight.WARNING
+            if network not in expecting:
+                why, weight = ", as they only published", Weight.NOTE
+            elif network not in two_way:
+                why, weight = ", as messages went one way only", Weight.NOTE
             yield Finding(
-                Weight.WARNING if network in expecting else Weight.NOTE,
+                weight,
                 "skew",
                 f"{_upper(network)}: the clocks of {all_of} {plural(nodes[network], 'peer')} could "
                 f"not be compared{why} ({listed(names)}): latency there is as their own clocks "

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from rumormill.pipeline.tables.columns import in_order, minute_of, node_key, topic_key
 from rumormill.pipeline.tables.propagation import COPY
-from rumormill.pipeline.tables.publications import is_expected
+from rumormill.pipeline.tables.publications import LIMITS, is_expected
 from rumormill.pipeline.tables.schema import SILVER
 
 
@@ -83,8 +83,7 @@ def _with_expected(found: DataFrame, subscriptions: DataFrame) -> DataFrame:
     # By their numbers: to compare the names of every row would take longer than all the rest.
     keys = {"node_key": node_key("node"), "topic_key": topic_key()}
     numbers = [key.alias(name) for name, key in keys.items()]
-    limits = ("expected_since", "expected_until")
-    members = F.broadcast(subscriptions.select(*numbers, *limits)).alias("member")
+    members = F.broadcast(subscriptions.select(*numbers, *LIMITS)).alias("member")
     same = [F.col(f"found.{name}") == F.col(f"member.{name}") for name in keys]
     joined = found.alias("found").join(members, [*same, there], "left")
     latency = F.unix_micros("time") - F.unix_micros("published_at")

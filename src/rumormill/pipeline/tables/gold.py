@@ -62,7 +62,7 @@ def gold(
     add("hops", hops(measured))
     add("latency_cdf", latency_cdf(measured.latencies))
     sent = add("links", links(links_in(seen), traffic))
-    wanted = expected_of_nodes(publications, silver.subscriptions)
+    wanted = expected_of_nodes(publications, silver.subscriptions, silver.deliveries)
     add("peers", peers(sent, traffic, wanted, nodes_in(seen)))
     graphs = add("mesh_minutes", mesh_minutes(silver.mesh, silver.subscriptions, silver.counters))
     found = alerts(

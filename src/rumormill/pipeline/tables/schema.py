@@ -15,6 +15,7 @@ from pyspark.sql.types import (
     DoubleType,
     IntegerType,
     LongType,
+    MapType,
     StringType,
     StructField,
     StructType,
@@ -32,6 +33,7 @@ _TYPES: Final[dict[str, DataType]] = {
     "long": LongType(),
     "double": DoubleType(),
     "time": TimestampType(),
+    "times": MapType(StringType(), TimestampType()),
 }
 
 
@@ -85,6 +87,7 @@ SILVER: Final = {
         expected="long",
         minute="time",
         message="long",
+        to_one="boolean",
     ),
     "deliveries": _table(
         network="string",
@@ -123,6 +126,7 @@ SILVER: Final = {
         until="time",
         expected_since="time",
         expected_until="time",
+        known_to="times",
     ),
     "traffic": _table(
         network="string",

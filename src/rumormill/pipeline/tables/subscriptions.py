@@ -10,6 +10,8 @@ What is *expected* of a node is a little less. A message is, if it was published
 
 - after the first of its peers knew that it is subscribed (``peer_subscribed``; where no peer tells,
   after ``subscribed``): before that, nobody could hand it anything;
+- where messages are not passed on from peer to peer (such a ``peer_subscribed`` is ``direct``),
+  after its publisher knew that, if that ever tells;
 - and before its end, or, of one that ended without a word, a second before: what was on its way
   then, or not written down yet, died with it, and nobody can know whether it came.
 """
@@ -59,7 +61,12 @@ def subscriptions(
 def _with_expectation(found: DataFrame, history: DataFrame, grace: Column) -> DataFrame:
     """When messages must have been published to be expected of the node."""
     words = history.where("event = 'peer_subscribed'").select(
-        "network", "topic", F.col("peer").alias("node"), F.col("time").alias("known_at")
+        "network",
+        "topic",
+        F.col("peer").alias("node"),
+        F.col("node").alias("witness"),
+        F.col("time").alias("known_at"),
+        (F.get_json_object("fields", "$.direct") == "true").alias("direct"),
     )
     there = (F.col("known_at") >= F.col("since")) & (
         F.col("until").isNull() | (F.col("known_at") < F.col("until"))
@@ -67,8 +74,10 @@ def _with_expectation(found: DataFrame, history: DataFrame, grace: Column) -> Da
     known = (
         found.join(words, list(_MEMBER))
         .where(there)
+        .groupBy(*_MEMBER, "since", "witness")
+        .agg(F.min("known_at").alias("known_at"), F.max("direct").alias("direct"))
         .groupBy(*_MEMBER, "since")
-        .agg(F.min("known_at").alias("known_at"))
+        .agg(F.min("known_at").alias("known_at"), _known_to().alias("known_to"))
     )
     last = F.when(F.col("silent"), F.col("until") - grace).otherwise(F.col("until"))
     return found.join(known, [*_MEMBER, "since"], "left").select(
@@ -77,7 +86,14 @@ def _with_expectation(found: DataFrame, history: DataFrame, grace: Column) -> Da
         "until",
         F.coalesce("known_at", "since").alias("expected_since"),
         last.alias("expected_until"),
+        "known_to",
     )
+
+
+def _known_to() -> Column:
+    """Of peers whose word counts for their own messages alone: since when each knows."""
+    direct = F.collect_list(F.when(F.col("direct"), F.struct("witness", "known_at")))
+    return F.when(F.size(direct) > 0, F.map_from_entries(F.sort_array(direct)))
 
 
 def _told(history: DataFrame) -> DataFrame:
