@@ -79,7 +79,7 @@ def test_when_the_other_end_closes_the_link_that_we_would_keep_the_other_stays()
     machine.wake(4.0)
     assert list(machine.peers.connected()) == [id_of("b")]
     assert machine.peers.push(id_of("b"), 1, b"hello")
-    _, written = machine.handle(WriteReady(1, True), 4.0)
+    written, _ = machine.handle(WriteReady(1, True), 4.0)
     assert isinstance(written, WriteBytes)
     assert written.connection == 1
 
