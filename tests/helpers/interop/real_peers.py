@@ -87,5 +87,6 @@ def _reason(stderr: str, stdout: str) -> str:
     said = COLOURS.sub("", stderr).strip() or COLOURS.sub("", stdout)
     # Compilers name the error first and count the errors last; before it come the downloads.
     lines = [line for line in said.splitlines() if line.strip()]
-    first = next((at for at, line in enumerate(lines) if "rror" in line), max(len(lines) - 4, 0))
+    errors = (at for at, line in enumerate(lines) if "error" in line.lower())
+    first = next(errors, max(len(lines) - 4, 0))
     return " ".join(lines[first : first + 4]) or "it did not say why"
