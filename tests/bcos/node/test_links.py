@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rumormill.bcos.node.links import FRESH, GRACE
+from rumormill.bcos.node.links import FRESH, GRACE, LONG_GRACE
 from rumormill.bcos.node.machine import NodeMachine
 from rumormill.bcos.wire.p2p_packet import P2PPacket, encode_p2p
 from rumormill.core import trace
@@ -82,6 +82,23 @@ def test_when_the_other_end_closes_the_link_that_we_would_keep_the_other_stays()
     (written,) = machine.handle(WriteReady(1, True), 4.0)
     assert isinstance(written, WriteBytes)
     assert written.connection == 1
+
+
+def test_of_two_links_that_the_other_node_has_opened_it_chooses_which_one_stays() -> None:
+    """They may have come in another order than they were opened."""
+    stranger = Stranger(connection=2)
+    stranger.feed(TransportOpened(1, "z:2", None, "", credentials_of(26)))
+    assert not any(isinstance(each, CloseTransport) for each in stranger.wait(2 * GRACE))
+    stranger.feed(TransportClosed(2))
+    assert list(stranger.machine.peers.connected()) == [id_of("z")]
+    assert stranger.machine.sizes()["links"] == 1
+
+
+def test_of_two_links_that_the_other_node_has_opened_and_does_not_close_one_goes_at_last() -> None:
+    stranger = Stranger()
+    stranger.feed(TransportOpened(2, "z:2", None, "", credentials_of(26)))
+    assert CloseTransport(2, "duplicate") in stranger.wait(LONG_GRACE)
+    assert list(stranger.machine.peers.connected()) == [id_of("z")]
 
 
 def test_a_second_link_after_a_while_is_refused() -> None:

@@ -178,12 +178,11 @@ add("key file of bep50", whole(lambda raw: item_key_in(read_json(raw))), "bep50.
 
 # ---- TLS
 
-HELLO = b"\x01\x00\x03\x00\x03\x03" + bytes(32) + b"\x00\x00\x00\x00"
-
-
-def in_a_record(again: bytes) -> Pump:
-    """Extensions of a hello that says it has 700 bytes of them, and may have more."""
-    return Pump(b"\x16\x03\x01\x02\xf0" + HELLO[:4] + HELLO[4:] + b"\x02\xc0", again)
+EXTENSIONS = 704
+"""Bytes of the extensions of a hello, so that the shorter input has all of them too."""
+HELLO = (b"\x01" + (40 + EXTENSIONS).to_bytes(3, "big") + b"\x03\x03" + bytes(32) + bytes(4) +
+         EXTENSIONS.to_bytes(2, "big"))  # fmt: skip
+RECORD = b"\x16\x03\x01" + (len(HELLO) + EXTENSIONS).to_bytes(2, "big")
 
 
 def hello(data: bytes, size: int) -> None:
@@ -195,11 +194,11 @@ def hello(data: bytes, size: int) -> None:
 
 
 add("client hello", hello, "live.transports.client_hello", in_pieces=True,
-    words=(b"\x16\x03\x01\x01\x00", b"\x16\x03\x01\x40\x00", HELLO, b"\x00\x0a\x00\x04\x00\x02",
-           b"\x00\x0d", b"\x00", b"\xff\xff"),
+    words=(b"\x16\x03\x01\x01\x00", b"\x16\x03\x01\x40\x00", RECORD, HELLO,
+           b"\x00\x0a\x00\x04\x00\x02", b"\x00\x0d", b"\x00", b"\xff\xff"),
     pumps={"a record": Pump(b"\x16\x03\x01\x40\x00", b"\x01"), "headers": Pump(b"", b"\x16\x03"),
-           "extensions": in_a_record(b"\x00\x00\x00\x00"),
-           "groups": in_a_record(b"\x00\x0a\x00\x04\x00\x02\x00\x16")})  # fmt: skip
+           "extensions": Pump(RECORD + HELLO, bytes(4)),
+           "groups": Pump(RECORD + HELLO, b"\x00\x0a\x00\x04\x00\x02\x00\x16")})  # fmt: skip
 
 
 # ---- protobuf and pubsub

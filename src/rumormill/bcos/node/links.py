@@ -29,6 +29,9 @@ from rumormill.core.transport import CloseTransport, TransportOpened
 GRACE = 1.0
 """Seconds that two links to the same node stand side by side."""
 
+LONG_GRACE = 10.0
+"""The same if the other node has opened both: which of them came first, only it can say."""
+
 FRESH = 5.0
 """Seconds in which a second link counts as opened at the same time as the first."""
 
@@ -201,7 +204,8 @@ class Links:
 
     def _second(self, first: Link, second: Link) -> None:
         node = first.node
-        self._timers.set(node, self._turn.now + GRACE)
+        by_them = not first.dialed and not second.dialed
+        self._timers.set(node, self._turn.now + (LONG_GRACE if by_them else GRACE))
         ours = self._own_id < node
         if first.dialed is not second.dialed and second.dialed is ours:
             self._by_node[node], self._spare[node] = second, first
