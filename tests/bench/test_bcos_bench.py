@@ -1,0 +1,148 @@
+"""The benchmark of the bcos family: its arithmetic, and that the bare path loses nothing."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.bcos import certificates
+from bench.bcos.path_bench import Measured, PathPlan, count_for, ratios, results
+from bench.bcos.paths import CASES, HOPS, Case, Sample, bare_path, sample_of
+from bench.bcos.tables import bcos_goals, bcos_tables
+from bench.bcos.wiretap import RecordCounter, Traffic
+
+
+def sample(per_second: float, cpu: float, received: int = 100) -> Sample:
+    done = {"count": received, "seconds": 100 / per_second, "p50_us": 10.0, "p99_us": 20.0}
+    return sample_of(100, done, dict.fromkeys(HOPS, cpu / len(HOPS) / 1e6 * 100))
+
+
+# ---- arithmetic
+
+
+def test_a_sample_is_counted_by_message() -> None:
+    done = {"count": 200, "seconds": 0.5, "p50_us": 1.0, "p99_us": 2.0}
+    found = sample_of(200, done, {"publisher": 0.002, "subscriber": 0.001})
+    assert found["per_second"] == 400.0
+    assert found["hops_us"] == pytest.approx({"publisher": 10.0, "subscriber": 5.0})
+    assert found["cpu_us"] == pytest.approx(15.0)
+
+
+def test_ratios_are_those_within_a_round_and_not_those_of_different_rounds() -> None:
+    # The machine is four times as slow in the second round, for both: the ratio is the same.
+    ours = [sample(1000, 300), sample(250, 1200), sample(1000, 360)]
+    bare = [sample(2000, 200), sample(500, 800), sample(2000, 200)]
+    found = ratios(ours, bare)
+    assert found["time"] == pytest.approx({"best": 2.0, "median": 2.0})
+    assert found["cpu"] == pytest.approx({"best": 1.5, "median": 1.5})
+    assert found["hops"]["subscriber"]["median"] == pytest.approx(1.5)
+
+
+def test_counts_are_multiples_of_what_the_subscriber_says_at_once() -> None:
+    plan = PathPlan(seconds=2.0, fewest=320, most=10_000)
+    assert count_for(1003.7, plan) == 2000
+    assert count_for(1.0, plan) == 320
+    assert count_for(1e9, plan) == 10_000
+
+
+def test_records_are_found_wherever_the_stream_is_cut() -> None:
+    record = bytes.fromhex("17 0303 0028") + bytes(0x28)
+    handshake = bytes.fromhex("16 0303 0003") + bytes(3)
+    stream = handshake + record * 3
+    for size in (1, 2, 7, 50, len(stream)):
+        counter = RecordCounter()
+        for start in range(0, len(stream), size):
+            counter.feed(stream[start : start + size])
+        assert counter.traffic == Traffic(3, 3 * 16)
+
+
+# ---- tables and goals
+
+
+def part(measured: Measured, many: dict[str, Any]) -> dict[str, Any]:
+    few = {
+        "topics": 100,
+        "missing": "",
+        "joining": {"bytes": 2000, "packets": 3},
+        "single": {"bytes": 500, "packets": 15},
+        "burst": {"bytes": 300, "packets": 3},
+        "quiet": {"bytes": 80, "packets": 4},
+        "cpu_us_per_change": 90.0,
+    }
+    sync = {"sdks": 100, "changes": 5, "quiet_seconds": 10.0, "rows": [few, few | many]}
+    return {"paths": results(2, measured), "sync": sync}
+
+
+def measured_with(ours_cpu: float) -> Measured:
+    measured = Measured()
+    for case in CASES:
+        measured.samples["ours", case] = [sample(1000, ours_cpu), sample(1100, ours_cpu)]
+        measured.samples["bare", case] = [sample(2000, 200), sample(2200, 200)]
+    return measured
+
+
+def test_each_case_has_both_paths_their_ratio_and_the_share_of_the_bare_path() -> None:
+    found = part(measured_with(300.0), {"topics": 10_000})
+    paths, sync = bcos_tables(found)
+    assert [line[1] for line in paths.lines[:4]] == [
+        "bare path", "ours", "ours / bare", "TLS and syscalls",
+    ]  # fmt: skip
+    assert len(paths.lines) == 4 * len(CASES)
+    assert paths.lines[2][2] == "0.50"
+    assert paths.lines[3][5:] == ["67%"] * 5
+    assert sync.lines[1][3:5] == ["100", "3.00"]
+    assert sync.lines[1][7:9] == ["480", "24.0"]
+    for table in (paths, sync):
+        assert {len(line) for line in table.lines} == {len(table.headings)}
+
+
+def test_goals_say_whether_twice_the_bare_path_was_kept() -> None:
+    goals = {goal.subject: goal.verdict for goal in bcos_goals(part(measured_with(500.0), {}))}
+    case = CASES[0].name
+    assert goals[f"{case}, time per message, over that of the bare path"] == "reached, exactly"
+    assert goals[f"{case}, CPU of all four hops, over that of the bare path"] == (
+        "not reached, 25.0% above"
+    )
+
+
+def test_traffic_that_grows_with_all_topics_does_not_reach_its_goal() -> None:
+    many = {
+        "topics": 10_000,
+        "single": {"bytes": 50_000, "packets": 15},
+        "quiet": {"bytes": 100_000, "packets": 4},
+    }
+    goals = {goal.subject: goal.verdict for goal in bcos_goals(part(measured_with(300.0), many))}
+    assert goals["one changed topic of 10,000, traffic"].startswith("not reached")
+    assert goals["5 changes at once of 10,000 topics, traffic"].startswith("reached")
+    assert goals["nothing changes of 10,000 topics, traffic in 5 s"].startswith("not reached")
+
+
+def test_what_could_not_be_measured_is_said_with_its_reason() -> None:
+    measured = Measured()
+    measured.failures.append("round 1: our publisher ended: no certificate")
+    found = part(measured, {"topics": 10_000, "missing": "the crowd said nothing"})
+    paths, sync = bcos_tables(found)
+    assert [line[1] for line in paths.lines] == ["missing: see below"] * len(CASES)
+    assert "Failed: round 1: our publisher ended: no certificate" in paths.notes
+    assert sync.lines[1][1] == "missing: the crowd said nothing"
+    verdicts = [goal.verdict for goal in bcos_goals(found)]
+    assert verdicts[0] == "cannot be said: round 1: our publisher ended: no certificate"
+    assert verdicts[-1].startswith("cannot be said: with 10,000 topics: the crowd said nothing")
+
+
+# ---- the bare path
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+async def test_the_bare_path_loses_nothing(case: Case) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        certificates.make(Path(name), nodes=2, sdks=2)
+        async with bare_path(Path(name), Path(name)) as path:
+            for count in (160, 320):
+                found = await path.measure(case, count)
+                assert found["sent"] == found["received"] == count
+                assert found["p99_us"] >= found["p50_us"] > 0
