@@ -10,9 +10,11 @@ from typing import Annotated
 
 import typer
 
+from rumormill.cli.key_options import KeyPlace, with_key_options
 from rumormill.cli.options import (
     DEFAULT_NETWORK,
     NETWORK_OPTION,
+    Certificates,
     Json,
     KeyFile,
     Listen,
@@ -23,7 +25,7 @@ from rumormill.cli.options import (
     Spool,
     Topic,
     Trace,
-    parse_settings,
+    all_settings,
     plan_network,
 )
 from rumormill.cli.pipeline import pipeline_app
@@ -78,6 +80,7 @@ def sub(
         int | None, typer.Option("--count", min=1, metavar="N", help="End after N messages.")
     ] = None,
     key_file: KeyFile = None,
+    certificates: Certificates = None,
     setting: Setting = None,
     spool: Spool = None,
     status: Annotated[
@@ -94,13 +97,14 @@ def sub(
     from rumormill.cli.spool import spool_plan
     from rumormill.cli.sub import run_sub
 
+    settings = all_settings(network, setting, certificates)
     plan = plan_network(
         network,
         topics=(topic,),
-        listen=listen or (find_family(network).listen,),
+        listen=listen or find_family(network).default_listen(settings),
         peers=peer,
         key_file=key_file,
-        settings=parse_settings(setting or ()),
+        settings=settings,
     )
     return run_sub(plan, count, json, trace, spool_plan(spool), status)
 
@@ -131,6 +135,7 @@ def pub(
     ] = 10.0,
     cas: ReplacedNumber = None,
     key_file: KeyFile = None,
+    certificates: Certificates = None,
     setting: Setting = None,
     spool: Spool = None,
     trace: Trace = None,
@@ -145,7 +150,7 @@ def pub(
 
     if data is not None and file is not None:
         raise UsageError("give --data or --file, not both")
-    settings = parse_settings(setting or ())
+    settings = all_settings(network, setting, certificates)
     family = find_family(network)
     if not peer and not listen and not family.finds_peers(settings):
         raise UsageError(
@@ -183,10 +188,11 @@ def node(
             "--config",
             metavar="FILE",
             help="A TOML file with a [[network]] table for each network: name, listen, bootstrap, "
-            "topics, key_file, and any setting. Instead of the other options.",
+            "topics, key_file, certificates, and any setting. Instead of the other options.",
         ),
     ] = None,
     key_file: KeyFile = None,
+    certificates: Certificates = None,
     setting: Setting = None,
     spool: Spool = None,
     http: Annotated[
@@ -222,43 +228,45 @@ def node(
     from rumormill.cli.spool import spool_plan
 
     if config is not None:
-        others = (network, listen, peer, topic, key_file, setting, spool, http, http_token_file)
-        if any(others):
+        who = (key_file, certificates)
+        if any((network, listen, peer, topic, *who, setting, spool, http, http_token_file)):
             raise UsageError("--config says it all: --network, --listen, --peer, --topic, "
-                             "--key-file, --set, --spool and --http go into the file")  # fmt: skip
+                             "--key-file, --certificates, --set, --spool and --http go into the "
+                             "file")  # fmt: skip
         whole = load_config(config)
     else:
         name = network or DEFAULT_NETWORK
+        settings = all_settings(name, setting, certificates)
         plan = plan_network(
             name,
             topics=topic or (),
-            listen=listen or (find_family(name).listen,),
+            listen=listen or find_family(name).default_listen(settings),
             peers=peer,
             key_file=key_file,
-            settings=parse_settings(setting or ()),
+            settings=settings,
         )
         whole = NodePlan((plan,), http_settings(http, http_token_file), spool_plan(spool))
     return run_node(whole, status, json, trace)
 
 
 @app.command()
+@with_key_options
 def keygen(
-    out: Annotated[
-        Path, typer.Option("--out", metavar="FILE", help="Where the new key goes, mode 0600.")
-    ],
+    out: KeyPlace,
     network: Network = DEFAULT_NETWORK,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite the file if there is one.")
     ] = False,
     json: Json = False,
+    **counts: int | None,
 ) -> int:
-    """Make an identity for a node, or whatever key the network has, and print its id.
+    """Make an identity for a node, or whatever keys the network has, and print their ids.
 
     Example: rumormill keygen --out node.key
     """
     from rumormill.cli.keys import run_keygen
 
-    return run_keygen(network, out, force, json)
+    return run_keygen(network, out, force, json, counts)
 
 
 @app.command(name="id")
@@ -267,7 +275,8 @@ def show_id(
         str,
         typer.Argument(
             metavar="FILE|ADDR|TOPIC",
-            help="A key file, the address of a node, or a topic that says something.",
+            help="A key file, a certificate, the address of a node, or a topic that says "
+            "something.",
         ),
     ],
     json: Json = False,

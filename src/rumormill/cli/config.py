@@ -5,6 +5,7 @@
     listen = [ADDRESS]
     bootstrap = [ADDRESS]
     key_file = "node.key"             # relative to this file; made if there is none
+    certificates = "nodes/0"          # relative, too, where the network has certificates
     topics = ["weather"]
     max_connections = 16
 
@@ -108,13 +109,14 @@ def _plan(table: Mapping[str, Any], folder: Path) -> NetworkPlan:
     if key_file is not None and not isinstance(key_file, str):
         raise UsageError(f"key_file: must be the path of a file, not {key_file!r}")
     name = _network_name(table.get("name"))
+    settings = _settings(name, table, folder)
     return NetworkPlan(
         name=name,
-        listen=_texts(table, "listen", (find_family(name).listen,)),
+        listen=_texts(table, "listen", find_family(name).default_listen(settings)),
         bootstrap=_texts(table, "bootstrap"),
         key_file=None if key_file is None else folder / key_file,
         topics=_texts(table, "topics"),
-        settings=_settings(name, table, folder),
+        settings=settings,
     ).checked("listen", "bootstrap")
 
 

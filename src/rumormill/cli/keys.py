@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+from rumormill.cli.key_options import dashed
 from rumormill.cli.render import json_line
 from rumormill.cli.sentences import UsageError
 from rumormill.core.errors import ConfigError, LocalProtocolError, RumormillError
 from rumormill.live.families import families, family_of
-from rumormill.live.family import Description, Family
+from rumormill.live.family import Description, Family, FolderKey
 from rumormill.live.files.private import read_json, read_private
 from rumormill.system.files import draft_of
 
+NO_COUNTS: Mapping[str, int | None] = MappingProxyType({})
 
-def run_keygen(network: str, out: Path, force: bool, as_json: bool) -> int:
-    """Write a new key file and say who it is."""
+
+def run_keygen(
+    network: str,
+    out: Path,
+    force: bool,
+    as_json: bool,
+    counts: Mapping[str, int | None] = NO_COUNTS,
+) -> int:
+    """Write a new key file, or add to a folder of keys, and say who they are."""
     family = family_of(network)
+    wanted = wanted_keys(family, network, counts)
+    if family.key_options:
+        if force:
+            problem = "what is in the folder stays, and what is missing is added"
+            raise UsageError(f"--force is not for {network}: {problem}")
+        show_folder(family.create_keys(out, wanted), as_json)
+        return 0
     try:
         public = replace_key(out, family.create_key) if force else family.create_key(out)
     except FileExistsError:
@@ -28,6 +45,20 @@ def run_keygen(network: str, out: Path, force: bool, as_json: bool) -> int:
     else:
         show("key", {**public, "file": str(out)}, as_json)
     return 0
+
+
+def wanted_keys(
+    family: Family, network: str, counts: Mapping[str, int | None]
+) -> Mapping[str, int]:
+    """How many of each the family is to make; :class:`UsageError` for what it does not know."""
+    given = {name: count for name, count in counts.items() if count is not None}
+    known = {option.name: option.default for option in family.key_options}
+    for name in given:
+        if name not in known:
+            options = ", ".join(map(dashed, known))
+            problem = f"it has only {options}" if known else "its key is one file"
+            raise UsageError(f"{dashed(name)} is not for {network}: {problem}")
+    return known | given
 
 
 def replace_key(out: Path, create: Callable[[Path], Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -79,6 +110,22 @@ def show(event: str, fields: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
         print(json_line(event, dict(fields)))
         return
+    width = max(11, *(len(name) + 1 for name in fields))
     for name, value in fields.items():
         if value is not None:
-            print(f"{name.replace('_', ' '):<11}{value}")
+            print(f"{name.replace('_', ' '):<{width}}{value}")
+
+
+def show_folder(keys: Sequence[FolderKey], as_json: bool) -> None:
+    """One JSON object for each key, or a table: which folder is whose."""
+    if as_json:
+        for key in keys:
+            print(json_line("key", {**key._asdict(), "folder": str(key.folder)}))
+        return
+    rows = [("key", "folder", "", "id")]
+    rows += [(key.kind, str(key.folder), "new" if key.new else "kept", key.id) for key in keys]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print(
+            "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
+        )

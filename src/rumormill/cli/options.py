@@ -14,6 +14,9 @@ from rumormill.core.errors import LocalProtocolError
 from rumormill.live.families import default_network, families, family_of, find_family, network_names
 from rumormill.live.family import Family
 
+CERTIFICATES = "certificates"
+"""The setting of networks whose nodes have certificates: a folder."""
+
 NOT_SETTINGS = {
     "network": "--network",
     "listen": "--listen",
@@ -112,6 +115,20 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:
     return settings
 
 
+def all_settings(
+    network: str, pairs: Iterable[str] | None, certificates: Path | None
+) -> dict[str, Any]:
+    """The settings that ``--set`` and the options for single settings give."""
+    settings = parse_settings(pairs or ())
+    if certificates is None:
+        return settings
+    if CERTIFICATES not in family_of(network).known_keys(network):
+        raise UsageError(f"--certificates is not for {network}, whose nodes have none")
+    if CERTIFICATES in settings:
+        raise UsageError("give --certificates or --set certificates=..., not both")
+    return {**settings, CERTIFICATES: certificates}
+
+
 # ---- help that is made of what is installed
 
 
@@ -123,7 +140,8 @@ def _first_and_others(words: Callable[[Family], str]) -> str:
     return said[first] + brackets
 
 
-def _in_brackets(words: Callable[[Family], str]) -> str:
+def in_brackets(words: Callable[[Family], str]) -> str:
+    """What families say, in brackets, each with its name; nothing if none says anything."""
     said = [f"{family.name}: {word}" for family in families() if (word := words(family))]
     return f" ({'; '.join(said)})" if said else ""
 
@@ -143,7 +161,7 @@ Topic = Annotated[
     str,
     typer.Argument(
         metavar="TOPIC",
-        help="Name of the topic" + _in_brackets(lambda family: family.topic_help) + ".",
+        help="Name of the topic" + in_brackets(lambda family: family.topic_help) + ".",
     ),
 ]
 NETWORK_OPTION = typer.Option(
@@ -179,7 +197,15 @@ KeyFile = Annotated[
         "--key-file",
         metavar="FILE",
         help="The node's identity, as 'rumormill keygen' makes it. Without it: a new one."
-        + _in_brackets(lambda family: family.key_help),
+        + in_brackets(lambda family: family.key_help),
+    ),
+]
+Certificates = Annotated[
+    Path | None,
+    typer.Option(
+        "--certificates",
+        metavar="DIR",
+        help="The folder of a node's or a user's certificates, where the network has such.",
     ),
 ]
 ReplacedNumber = Annotated[

@@ -53,8 +53,27 @@ class Description(NamedTuple):
     """What everyone may know of a key, an address or a topic: for ``rumormill id``."""
 
     kind: str
-    """``key``, ``address`` or ``topic``."""
+    """``key``, ``address``, ``topic``, or what else the family has."""
     fields: Mapping[str, Any]
+
+
+class KeyOption(NamedTuple):
+    """Something that ``keygen`` makes as many of as it is told, as in ``--pigeons 3``."""
+
+    name: str
+    """With underscores, where the option has dashes."""
+    help: str
+    default: int
+
+
+class FolderKey(NamedTuple):
+    """One key of a folder of keys, and what everyone may know of it."""
+
+    id: str
+    kind: str
+    folder: Path
+    new: bool
+    """False if it was there before."""
 
 
 class SettingsPage(NamedTuple):
@@ -148,6 +167,10 @@ class Family(ABC):
     topic_help: ClassVar[str] = ""
     """How a topic is written, where it is more than a name."""
 
+    def default_listen(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """Where a node with these settings listens that was not told; nowhere, if it only calls."""
+        return (self.listen,)
+
     def check_address(self, address: str) -> None:  # noqa: B027 - one that takes all is fine
         """Raise :class:`LocalProtocolError` for what is no address of this family."""
 
@@ -156,7 +179,8 @@ class Family(ABC):
         return check_topic(text)
 
     def describe(self, text: str) -> Description | None:
-        """What an address or a topic says; None if it does not look like one of this family.
+        """What an address or a topic says, or a file or folder that only this family can read;
+        None if it does not look like one of this family.
 
         Raises :class:`LocalProtocolError` for one that looks like it and is wrong.
         """
@@ -187,6 +211,17 @@ class Family(ABC):
     def identity_options(self, made: Path, number: int) -> tuple[str, ...]:
         """By which options a node is who ``keygen`` made; ``number`` where it made several."""
         return ("--key-file", str(made))
+
+    key_options: ClassVar[tuple[KeyOption, ...]] = ()
+    """How many of what ``keygen`` makes. A family that has any makes a folder of keys, by
+    :meth:`create_keys`, where others make a file."""
+
+    def create_keys(self, folder: Path, counts: Mapping[str, int]) -> Sequence[FolderKey]:
+        """Make as many keys as ``counts`` says of each of :attr:`key_options`.
+
+        What is in the folder stays as it is, and what is missing is added. Returns all of them.
+        """
+        raise ConfigError("network", f"the networks of {self.name} have no folders of keys")
 
     # ---- publishing from the command line
 

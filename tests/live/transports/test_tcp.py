@@ -7,21 +7,19 @@ import struct
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
 from rumormill.core.addresses import HostPort
 from rumormill.core.errors import ConfigError
 from rumormill.core.transport import (
-    BytesReceived,
     CancelTransport,
     CloseTransport,
     OpenTransport,
     RestTransport,
     TransportClosed,
     TransportFailed,
-    TransportInput,
     TransportOpened,
     WriteBytes,
     WriteReady,
@@ -31,38 +29,15 @@ from rumormill.live.transports import tcp as module
 from rumormill.live.transports.tcp import Tcp
 from rumormill.live.transports.words import own_hosts, reason_of
 from tests.helpers.live.names import Names
+from tests.helpers.live.transport_ends import Ear
 
-InputType = TypeVar("InputType")
 
-
-class End:
+class End(Ear):
     """One end: its sockets, and what they told the machine."""
 
     def __init__(self, close_timeout: float = 5.0) -> None:
-        self.inputs: list[TransportInput] = []
-        self._news = asyncio.Event()
-        self.tcp = Tcp(self._feed, HostPort(), close_timeout=close_timeout)
-
-    def _feed(self, input: TransportInput) -> None:
-        self.inputs.append(input)
-        self._news.set()
-
-    def all(self, kind: type[InputType]) -> list[InputType]:
-        return [each for each in self.inputs if isinstance(each, kind)]
-
-    async def until(self, condition: Callable[[], Any]) -> None:
-        async with asyncio.timeout(10):
-            while not condition():
-                self._news.clear()
-                await self._news.wait()
-
-    async def first(self, kind: type[InputType]) -> InputType:
-        await self.until(lambda: self.all(kind))
-        return self.all(kind)[0]
-
-    @property
-    def received(self) -> bytes:
-        return b"".join(each.data for each in self.all(BytesReceived))
+        super().__init__()
+        self.tcp = Tcp(self.feed, HostPort(), close_timeout=close_timeout)
 
 
 @asynccontextmanager
@@ -91,6 +66,31 @@ async def test_bytes_travel_both_ways(address: str) -> None:
         await right.until(lambda: right.received == b"ping")
         right.tcp.write(WriteBytes(theirs, b"pong"))
         await left.until(lambda: left.received == b"pong")
+
+
+async def test_a_connection_is_told_at_which_service_it_came_in() -> None:
+    async with ends() as (left, right):
+        (first,) = await right.tcp.listen(["127.0.0.1:0"])
+        (second,) = await right.tcp.listen(["127.0.0.1:0"], "channel")
+        left.tcp.open(OpenTransport(1, first))
+        await right.first(TransportOpened)
+        left.tcp.open(OpenTransport(2, second))
+        await right.until(lambda: len(right.all(TransportOpened)) == 2)
+        opened = [(each.connection, each.service) for each in right.all(TransportOpened)]
+        assert opened == [(1, ""), (2, "channel")]
+        await left.until(lambda: len(left.all(TransportOpened)) == 2)
+        assert [each.service for each in left.all(TransportOpened)] == ["", ""]
+
+
+async def test_a_connection_that_is_cut_loses_what_was_written() -> None:
+    async with ends() as (left, right):
+        ours, _ = await connect(left, right)
+        left.tcp.write(WriteBytes(ours, bytes(32 << 20)))
+        left.tcp.cut(ours)
+        left.tcp.cut(99)
+        await left.first(TransportClosed)
+        await right.first(TransportClosed)
+        assert len(right.received) < 32 << 20
 
 
 async def test_a_name_is_dialed_at_its_address() -> None:

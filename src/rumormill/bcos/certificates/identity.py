@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import NameOID
@@ -38,23 +39,25 @@ Identify = Callable[[bytes], Identity]
 def identity_of(credentials: bytes) -> Identity:
     """Who a certificate (DER) is of; the transport has verified who issued it."""
     certificate = _certificate(credentials)
-    return Identity(
-        node_id=node_id_of(certificate),
-        name=_common_name(certificate.subject),
-        agency=_common_name(certificate.issuer),
-        issuer=certificate.issuer.rfc4514_string(),
-    )
+    try:
+        return Identity(
+            node_id=node_id_of(certificate),
+            name=_common_name(certificate.subject),
+            agency=_common_name(certificate.issuer),
+            issuer=certificate.issuer.rfc4514_string(),
+        )
+    except ValueError:
+        raise RemoteProtocolError("bad_certificate", "its names cannot be read") from None
 
 
 def node_identity_of(credentials: bytes) -> Identity:
     """The same, for one who has to be a node."""
     certificate = _certificate(credentials)
-    try:
-        constraints = certificate.extensions.get_extension_for_class(x509.BasicConstraints)
-    except (x509.ExtensionNotFound, ValueError):
+    leaf = is_leaf(certificate)
+    if leaf is None:
         problem = "the certificate has no basicConstraints"
-        raise RemoteProtocolError("no_basic_constraints", problem) from None
-    if constraints.value.ca:
+        raise RemoteProtocolError("no_basic_constraints", problem)
+    if not leaf:
         raise RemoteProtocolError("certificate_of_a_ca", "a node's certificate must be a leaf")
     identity = identity_of(credentials)
     if not identity.node_id:
@@ -62,12 +65,26 @@ def node_identity_of(credentials: bytes) -> Identity:
     return identity
 
 
+def is_leaf(certificate: x509.Certificate) -> bool | None:
+    """Whether a certificate says that it is no CA's; None if it says nothing of it."""
+    try:
+        constraints = certificate.extensions.get_extension_for_class(x509.BasicConstraints)
+    except (x509.ExtensionNotFound, x509.DuplicateExtension, ValueError):
+        return None
+    return not constraints.value.ca
+
+
 def node_id_of(certificate: x509.Certificate) -> str:
     """The id of the node whose key is certified; empty if the key is of another kind."""
     try:
         key = certificate.public_key()
-    except Exception:  # a curve or an algorithm that is not known
+    except (ValueError, UnsupportedAlgorithm):  # a curve or an algorithm that is not known
         return ""
+    return id_of_key(key)
+
+
+def id_of_key(key: object) -> str:
+    """The id that a public key makes; empty if it is not on secp256k1."""
     if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256K1):
         return ""
     return key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)[1:].hex()

@@ -96,13 +96,16 @@ class Tcp:
 
     # ---- listening
 
-    async def listen(self, addresses: Sequence[str]) -> tuple[str, ...]:
-        """Listen on each address; returns what others can dial, with the real ports."""
-        return await listen_at(addresses, self._addresses, self._listen)
+    async def listen(self, addresses: Sequence[str], service: str = "") -> tuple[str, ...]:
+        """Listen on each address; returns what others can dial, with the real ports.
 
-    async def _listen(self, text: str, endpoint: Endpoint) -> list[Place]:
+        ``service``: what the machine is told of each connection that comes in there.
+        """
+        return await listen_at(addresses, self._addresses, partial(self._listen, service))
+
+    async def _listen(self, service: str, text: str, endpoint: Endpoint) -> list[Place]:
         sockets = listening_sockets(await look_up(endpoint, socket.SOCK_STREAM), BACKLOG)
-        listener = Listener(sockets, lambda: Connection(self, None), self._short)
+        listener = Listener(sockets, lambda: Connection(self, None, service), self._short)
         self._listeners.append(listener)
         listener.start()
         return [sock.getsockname() for sock in sockets]
@@ -152,7 +155,7 @@ class Tcp:
 
     # ---- connections
 
-    def admit(self, connection: Connection, place: object, dial: int | None) -> None:
+    def admit(self, connection: Connection, place: object, dial: int | None, service: str) -> None:
         """Number a new connection and tell the machine, unless nobody wants it any more."""
         if self._closing or (dial is not None and self._dials.pop(dial, None) is None):
             connection.refuse()
@@ -165,7 +168,7 @@ class Tcp:
         connection.number = number = next(self._numbers)
         self._connections[number] = connection
         address = self._addresses.text(without_zone(place[0]), place[1])
-        self.feed(TransportOpened(number, address, dial))
+        self.feed(TransportOpened(number, address, dial, service))
 
     def write(self, effect: WriteBytes) -> None:
         """Write; what the socket does not take is kept, and the machine told to wait."""
@@ -181,6 +184,12 @@ class Tcp:
         if connection is not None:
             linger = self._lingering < MOST_LINGERING
             self._lingering += connection.finish(self._close_timeout, linger=linger)
+
+    def cut(self, number: int) -> None:
+        """End a connection at once; what was written and has not left is lost."""
+        connection = self._connections.get(number)
+        if connection is not None:
+            connection.refuse()
 
     def rest(self, effect: RestTransport) -> None:
         """Read nothing of a connection for a while."""

@@ -24,17 +24,18 @@ class Connection(asyncio.Protocol):
     """One socket of a :class:`~rumormill.live.transports.tcp.Tcp`."""
 
     __slots__ = (
-        "_dial", "_ends_at", "_feed", "_line", "_tcp", "_timer", "finished", "lingering",
-        "number", "transport",
+        "_dial", "_ends_at", "_feed", "_line", "_service", "_tcp", "_timer", "finished",
+        "lingering", "number", "transport",
     )  # fmt: skip
 
     transport: asyncio.Transport
 
-    def __init__(self, tcp: Tcp, dial: int | None) -> None:
+    def __init__(self, tcp: Tcp, dial: int | None, service: str = "") -> None:
         self._tcp = tcp
         self._feed = tcp.feed
         self._line = Line(tcp.turns, self, self._hand_on)
         self._dial = dial
+        self._service = service
         self._timer: asyncio.TimerHandle | None = None
         self._ends_at = float("inf")
         self.number = 0
@@ -51,7 +52,8 @@ class Connection(asyncio.Protocol):
         with contextlib.suppress(OSError):
             transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.transport.set_write_buffer_limits(WRITE_HIGH, WRITE_LOW)
-        self._tcp.admit(self, transport.get_extra_info("peername"), self._dial)
+        place = transport.get_extra_info("peername")
+        self._tcp.admit(self, place, self._dial, self._service)
 
     def refuse(self) -> None:
         """Nobody wants it."""
