@@ -56,6 +56,26 @@ class Respond(NamedTuple):
     data: bytes
 
 
+class SetResponder(NamedTuple):
+    """Whether the application answers unicasts of ``topic`` itself, by :class:`Respond`.
+
+    Without it they are answered for it, with nothing, when they are delivered.
+    """
+
+    topic: str
+    wanted: bool
+
+
+class Watch(NamedTuple):
+    """Somebody wants to know, or no longer wants to, which nodes have subscribers of ``topic``.
+
+    As often as it was begun, it has to be ended. Changes come as trace events.
+    """
+
+    topic: str
+    watching: bool
+
+
 # ---- effects
 
 
@@ -86,6 +106,18 @@ class Request(NamedTuple):
 
 
 BcosInput: TypeAlias = (
-    NetworkInput | Hold | Shutdown | TransportInput | Dial | Unicast | Multicast | Forget | Respond
+    NetworkInput
+    | Hold
+    | Shutdown
+    | TransportInput
+    | Dial
+    | Unicast
+    | Multicast
+    | Forget
+    | Respond
+    | SetResponder
 )
 """What both machines take."""
+
+SdkInput: TypeAlias = BcosInput | Watch
+"""What the machine of an SDK takes."""

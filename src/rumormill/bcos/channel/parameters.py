@@ -17,8 +17,15 @@ class ChannelParameters(Parameters):
     """Topics that one SDK may subscribe to; who wants more is dropped."""
     max_session_requests: int = Field(default=10_000, ge=1)
     """Messages of one SDK that may wait for their answer; further ones are refused with 103."""
+    max_session_request_bytes: int = Field(default=128 * 1024 * 1024, ge=1024)
+    """Bytes of one SDK's messages, or of another node's, that may wait for their answer."""
+    max_request_bytes: int = Field(default=512 * 1024 * 1024, ge=1024)
+    """Bytes of all messages that may wait for their answer."""
     largest_channel_packet: int = Field(default=MOST_BYTES, ge=1024, le=MOST_BYTES)
     """Bytes of a packet of an SDK; who sends a larger one is dropped."""
+    max_unfinished_bytes: int = Field(default=256 * 1024 * 1024, ge=1024)
+    """Bytes of packets of all SDKs that have not come to their end; beyond it the SDK with most of
+    them is dropped."""
     session_queue_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
     """Bytes that may wait for an SDK that is slower than we are."""
     session_timeout: float = Field(default=60.0, gt=0, allow_inf_nan=False)

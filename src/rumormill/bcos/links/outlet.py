@@ -32,6 +32,11 @@ class Outlet:
         """Whether a packet would leave at once."""
         return self._ready and not self._waiting
 
+    @property
+    def has_room(self) -> bool:
+        """Whether a small packet would find room."""
+        return not self._closed and (self._ready or self.waiting < self._most_bytes)
+
     def write(self, raw: bytes) -> bool:
         """Write a packet; False if there is no room for it, and nothing is done.
 

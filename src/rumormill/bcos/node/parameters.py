@@ -29,6 +29,8 @@ class NodeParameters(Parameters):
     """Seconds that a node has to answer the question for its topics."""
     max_peer_topics: int = Field(default=100_000, ge=1)
     """Topics that one node may say it has."""
+    max_topics: int = Field(default=1_000_000, ge=1)
+    """Topics that all other nodes together may say they have."""
     queue_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
     """Bytes that may wait for a node that is slower than we are."""
     relay: bool = False

@@ -39,6 +39,8 @@ class Result:
     """The result codes of a response, and what each means to a publisher."""
 
     OK: Final = 0
+    UNREACHABLE: Final = 99
+    """An SDK's own: it has no connection to any node."""
     NO_NODE: Final = 100
     """No node holds the topic, or all that do have failed."""
     UNAVAILABLE: Final = 101
@@ -49,6 +51,8 @@ class Result:
     """The node's limit of outgoing bytes refused it."""
     NO_SUBSCRIBER: Final = 104
     """The subscriber's node has no subscriber left that answers."""
+    BAD_ANSWER: Final = 105
+    """An SDK's own: the answer cannot be read."""
 
 
 class ChannelPacket(NamedTuple):
@@ -80,3 +84,16 @@ def decode_channel(raw: bytes) -> ChannelPacket:
     if length != len(raw):
         raise RemoteProtocolError("bad_length", f"{length} said, {len(raw)} there")
     return ChannelPacket(kind, seq, result, raw[HEADER_SIZE:])
+
+
+def id_of_seq(seq: bytes) -> bytes:
+    """The id of a message, by the seq of its packet: what its hex stands for, if it is hex.
+
+    >>> id_of_seq(b"00112233445566778899aabbccddeeff").hex(), id_of_seq(b"?" * 32)
+    ('00112233445566778899aabbccddeeff', b'????????????????????????????????')
+    """
+    try:
+        message_id = bytes.fromhex(seq.decode("ascii"))
+    except ValueError:
+        return seq
+    return message_id if 2 * len(message_id) == SEQ_SIZE else seq

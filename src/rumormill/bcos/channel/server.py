@@ -1,0 +1,198 @@
+"""The server of SDKs, without I/O: who may come, who has to go, and what all of them hold."""
+
+from __future__ import annotations
+
+from rumormill.bcos.amop.amop import Amop
+from rumormill.bcos.certificates.identity import Identify
+from rumormill.bcos.channel import toll
+from rumormill.bcos.channel.conversation import Conversation
+from rumormill.bcos.channel.parameters import ChannelParameters
+from rumormill.bcos.channel.rpc import Rpc
+from rumormill.bcos.channel.session import Questions, Session
+from rumormill.bcos.channel.toll import Toll
+from rumormill.bcos.links.outlet import Outlet
+from rumormill.bcos.links.turn import Turn
+from rumormill.core import trace
+from rumormill.core.errors import RemoteProtocolError
+from rumormill.core.timers import Alarm, Timers
+from rumormill.core.transport import CloseTransport
+
+
+class ChannelServer:
+    """All sessions of SDKs of one node.
+
+    ``identify`` reads certificates, and ``issuer`` is that of the node's own: with
+    ``check_issuer``, only SDKs of the same one are let in.
+    """
+
+    def __init__(
+        self,
+        turn: Turn,
+        amop: Amop,
+        identify: Identify,
+        issuer: str,
+        parameters: ChannelParameters,
+        alarm: Alarm,
+    ) -> None:
+        self._turn = turn
+        self._amop = amop
+        self._identify = identify
+        self._issuer = issuer
+        self._parameters = parameters
+        self._sessions: dict[int, Session] = {}
+        self._addresses: dict[int, str] = {}
+        self._questions = Questions(alarm)
+        self._idle: Timers[int] = Timers(alarm)
+        self._unfinished = 0
+        self._toll = Toll(turn, self.drop)
+        self._conversation = Conversation(
+            turn, amop, Rpc(turn.name, amop, parameters), self._questions, parameters,
+            self._toll, self.drop,
+        )  # fmt: skip
+
+    # ---- what the transport tells
+
+    def opened(self, connection: int, address: str, credentials: bytes) -> None:
+        """An SDK has come."""
+        try:
+            agency = self._admit(credentials)
+        except RemoteProtocolError as error:
+            self._turn.trace(
+                trace.CONNECTION_REFUSED, address=address, reason=error.reason, detail=error.detail
+            )
+            self._turn.add(CloseTransport(connection, error.reason))
+            return
+        parameters = self._parameters
+        outlet = Outlet(self._turn, connection, parameters.session_queue_bytes)
+        session = Session(
+            self._turn, connection, outlet, parameters.largest_channel_packet, self._questions,
+            self._amop.counter,
+        )  # fmt: skip
+        self._sessions[connection] = session
+        self._addresses[connection] = address
+        self._idle.set(connection, self._turn.now + parameters.session_timeout)
+        self._turn.trace(
+            trace.CONNECTION_OPENED, peer=session.name, address=address, outbound=False,
+            agency=agency,
+        )  # fmt: skip
+
+    def received(self, connection: int, data: bytes) -> None:
+        """Bytes of an SDK; none at all after a rest."""
+        session = self._sessions.get(connection)
+        if session is None or not data:
+            return
+        session.heard_at = self._turn.now
+        whole = False
+        try:
+            for raw in session.reader.feed(data):
+                whole = True
+                self._conversation.take(session, raw)
+                if session.gone:
+                    return
+        except RemoteProtocolError as error:
+            self._turn.trace(
+                trace.PROTOCOL_ERROR, peer=session.name, reason=error.reason, detail=error.detail
+            )
+            self.drop(session, error.reason)
+            return
+        if not whole and len(data) < toll.BYTES_PER_MICROSECOND:
+            session.work.spend("pieces", toll.SMALL_READ)
+        self._count_unfinished(session)
+        if not session.gone:
+            self._toll.collect(session)
+
+    def closed(self, connection: int, reason: str) -> None:
+        """An SDK is gone."""
+        session = self._sessions.get(connection)
+        if session is not None:
+            self._forget(session, reason)
+
+    def write_ready(self, connection: int, ready: bool) -> None:
+        """A connection is full, or has room again."""
+        session = self._sessions.get(connection)
+        if session is not None:
+            session.outlet.set_ready(ready)
+
+    # ---- time
+
+    def wake(self, now: float) -> None:
+        """End questions that have taken too long, and sessions that say nothing."""
+        self._questions.wake(now)
+        for connection in self._idle.due(now):
+            session = self._sessions[connection]
+            until = session.heard_at + self._parameters.session_timeout
+            if until <= now:
+                self.drop(session, "idle")
+            else:
+                self._idle.set(connection, until)
+
+    def next_wake(self) -> float | None:
+        """When the first of it is due."""
+        times = (self._questions.next_wake(), self._idle.next_wake())
+        return min((time for time in times if time is not None), default=None)
+
+    # ---- ends
+
+    def drop(self, session: Session, reason: str) -> None:
+        """End a session."""
+        if not session.gone:
+            session.outlet.close(reason)
+            self._forget(session, reason)
+
+    def shutdown(self) -> None:
+        """End all sessions."""
+        for session in list(self._sessions.values()):
+            self.drop(session, "shutdown")
+
+    @property
+    def sessions(self) -> int:
+        """How many SDKs are connected."""
+        return len(self._sessions)
+
+    def sizes(self) -> dict[str, int]:
+        """How much is kept, for tests of its bounds."""
+        sessions = self._sessions.values()
+        return {
+            "sessions": len(self._sessions),
+            "questions": len(self._questions),
+            "unfinished_bytes": self._unfinished,
+            "queued_bytes": sum(session.outlet.waiting for session in sessions),
+            "session_requests": sum(len(session.requests) for session in sessions),
+            "session_timers": len(self._idle),
+        }
+
+    def _admit(self, credentials: bytes) -> str:
+        """The agency of an SDK that may come in; raises :class:`RemoteProtocolError`."""
+        most = self._parameters.max_sessions
+        if len(self._sessions) >= most:
+            raise RemoteProtocolError("too_many_sessions", f"{most} are there")
+        identity = self._identify(credentials)
+        if self._parameters.check_issuer and identity.issuer != self._issuer:
+            detail = f"issued by {identity.issuer!r}, the node's by {self._issuer!r}"
+            raise RemoteProtocolError("issuer_mismatch", detail)
+        return identity.agency
+
+    def _forget(self, session: Session, reason: str) -> None:
+        connection = session.connection
+        session.gone = True
+        del self._sessions[connection]
+        self._idle.cancel(connection)
+        self._unfinished -= session.unfinished
+        self._turn.trace(
+            trace.CONNECTION_CLOSED, peer=session.name, address=self._addresses.pop(connection),
+            reason=reason,
+        )  # fmt: skip
+        self._amop.left(session)
+        self._questions.lost(connection, "left")
+
+    def _count_unfinished(self, session: Session) -> None:
+        """What has begun to come takes memory; who has most of it goes when it is too much."""
+        self._unfinished += session.reader.buffered - session.unfinished
+        session.unfinished = session.reader.buffered
+        while self._unfinished > self._parameters.max_unfinished_bytes:
+            largest = max(self._sessions.values(), key=lambda each: each.unfinished)
+            self._turn.trace(
+                trace.DROPPED, peer=largest.name, what="packet", reason="too_much_unfinished",
+                count=1, size=largest.unfinished,
+            )  # fmt: skip
+            self.drop(largest, "too_much_unfinished")

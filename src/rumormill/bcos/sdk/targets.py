@@ -1,0 +1,159 @@
+"""The nodes that somebody wants us to be connected to, and when each is dialed again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+
+from rumormill.bcos.links.turn import Turn
+from rumormill.bcos.sdk.parameters import SdkParameters
+from rumormill.core.timers import Alarm, Timers
+from rumormill.core.trace import CONNECTION_FAILED, DIAL_SCHEDULED
+from rumormill.core.transport import CancelTransport, DialEnded, OpenTransport
+
+
+class Target:
+    """One address."""
+
+    __slots__ = ("address", "attempt", "busy", "dial", "keep", "owed")
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.keep = False
+        self.owed = False
+        """The user has not heard yet how the dial went."""
+        self.busy = False
+        """It is being dialed, or connected."""
+        self.dial: int | None = None
+        """The transport that is being opened."""
+        self.attempt = 0
+        """Dials put off since the last connection that lasted."""
+
+
+class Targets:
+    """All of them, in the order in which they were asked for."""
+
+    def __init__(
+        self, turn: Turn, parameters: SdkParameters, random: random.Random, alarm: Alarm
+    ) -> None:
+        self._turn = turn
+        self._parameters = parameters
+        self._random = random
+        self._by_address: dict[str, Target] = {}
+        self._by_dial: dict[int, Target] = {}
+        self._last_dial = 0
+        # Keys: a dial's number for its time-out, an address for its next turn.
+        self._timers: Timers[int | str] = Timers(alarm)
+
+    def __len__(self) -> int:
+        return len(self._by_address)
+
+    def addresses(self) -> Iterable[str]:
+        """In the order in which they were asked for."""
+        return self._by_address
+
+    def want(self, address: str, keep: bool, peer: str | None) -> None:
+        """Connect to ``address``, where ``peer`` is if it is connected already."""
+        target = self._by_address.get(address)
+        if target is None:
+            target = self._by_address[address] = Target(address)
+        target.keep = target.keep or keep
+        target.owed = True
+        if peer is not None:
+            self._report(target, peer)
+        elif not target.busy:
+            self._open(target)
+
+    def opened(self, dial: int | None) -> str | None:
+        """The transport of ``dial`` stands: the address; None if nobody waits for it any more."""
+        target = None if dial is None else self._by_dial.get(dial)
+        if target is None:
+            return None
+        self._end_dial(target)
+        return target.address
+
+    def transport_failed(self, dial: int, problem: str) -> None:
+        """The transport of ``dial`` came to nothing."""
+        target = self._by_dial.get(dial)
+        if target is not None:
+            self._end_dial(target)
+            self.failed(target.address, problem)
+
+    def reached(self, address: str, peer: str) -> None:
+        """The node at ``address`` can be used."""
+        target = self._by_address.get(address)
+        if target is not None:
+            self._report(target, peer)
+
+    def failed(self, address: str, problem: str, lasted: float | None = None) -> None:
+        """``address`` was not reached, or its connection is gone after so many seconds."""
+        target = self._by_address.get(address)
+        if target is None:
+            return
+        target.busy = False
+        if target.owed:
+            self._report(target, None, f"could not connect to {address}: {problem}")
+        elif lasted is None:
+            self._turn.trace(CONNECTION_FAILED, address=address, reason=problem)
+        if not target.keep:
+            del self._by_address[address]
+            return
+        if lasted is not None and lasted >= self._parameters.stable_after:
+            target.attempt = 0
+        target.attempt += 1
+        delay = self._delay(target.attempt)
+        self._timers.set(address, self._turn.now + delay)
+        self._turn.trace(DIAL_SCHEDULED, address=address, delay=delay, attempt=target.attempt)
+
+    def stop(self) -> None:
+        """Dial nothing any more."""
+        for target in list(self._by_address.values()):
+            if target.dial is not None:
+                self._turn.add(CancelTransport(target.dial))
+                self._end_dial(target)
+            self._timers.cancel(target.address)
+            self._report(target, None, "the network is being closed")
+        self._by_address.clear()
+
+    def wake(self) -> None:
+        """Dial what is due, and give up what takes too long."""
+        for key in self._timers.due(self._turn.now):
+            if isinstance(key, str):
+                self._open(self._by_address[key])
+                continue
+            target = self._by_dial[key]
+            self._turn.add(CancelTransport(key))
+            self._end_dial(target)
+            self.failed(target.address, f"no answer within {self._parameters.dial_timeout:g} s")
+
+    def next_wake(self) -> float | None:
+        """When :meth:`wake` has something to do."""
+        return self._timers.next_wake()
+
+    def _open(self, target: Target) -> None:
+        self._timers.cancel(target.address)
+        self._last_dial += 1
+        target.dial = self._last_dial
+        target.busy = True
+        self._by_dial[target.dial] = target
+        self._timers.set(target.dial, self._turn.now + self._parameters.dial_timeout)
+        self._turn.add(OpenTransport(target.dial, target.address))
+
+    def _end_dial(self, target: Target) -> None:
+        if target.dial is not None:
+            del self._by_dial[target.dial]
+            self._timers.cancel(target.dial)
+            target.dial = None
+
+    def _delay(self, attempt: int) -> float:
+        """Doubled each time, with jitter on top."""
+        parameters = self._parameters
+        spread = 1.0 + parameters.redial_jitter * self._random.random()
+        # The exponent is bounded because a float is.
+        grown = parameters.redial_first_delay * 2.0 ** min(attempt - 1, 64) * spread
+        return min(grown, parameters.redial_longest_delay)
+
+    def _report(self, target: Target, peer: str | None, problem: str = "") -> None:
+        if target.owed:
+            target.owed = False
+            self._turn.add(DialEnded(target.address, peer, problem))
