@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import ssl
 import struct
 import time
 from collections import deque
@@ -35,6 +34,8 @@ from bench.bcos.load import (
     report_as_told,
     say,
 )
+from rumormill.bcos.live import tls_contexts
+from rumormill.bcos.live.certificate_folder import load_certificates
 
 HEAD = struct.Struct(f"!IH{36 + 1 + len(TOPIC)}x")
 """As long as the header of a channel packet with its topic: length, type, and what nobody reads."""
@@ -42,21 +43,6 @@ LENGTH = HEAD.size + SIZE
 UNICAST, MULTICAST = 0x30, 0x35
 
 HOST = "127.0.0.1"
-CIPHERS = "ECDHE-ECDSA-AES256-GCM-SHA384"
-
-
-def context_of(folder: Path, server: bool) -> ssl.SSLContext:
-    """TLS as nodes and SDKs have it: 1.2, both show a certificate, secp256k1 throughout."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server else ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_REQUIRED
-    context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_2
-    context.set_ecdh_curve("secp256k1")
-    context.set_ciphers(CIPHERS)
-    context.load_verify_locations(folder / "ca.crt")
-    (certificate,) = (file for file in folder.glob("*.crt") if file.name != "ca.crt")
-    context.load_cert_chain(certificate, certificate.with_suffix(".key"))
-    return context
 
 
 class Line(asyncio.Protocol):
@@ -89,19 +75,18 @@ class Line(asyncio.Protocol):
 async def listen(line: Line, folder: Path) -> str:
     """Wait for one connection; returns where."""
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(
-        lambda: line, HOST, 0, ssl=context_of(folder, server=True), backlog=1
-    )
+    context = tls_contexts.channel_server(load_certificates(folder))
+    server = await loop.create_server(lambda: line, HOST, 0, ssl=context, backlog=1)
     return "{}:{}".format(*server.sockets[0].getsockname()[:2])
 
 
 async def dial(line: Line, folder: Path, address: str) -> None:
     """Connect."""
+    certificates = load_certificates(folder)
+    client = tls_contexts.sdk_client if certificates.role == "sdk" else tls_contexts.p2p_client
     host, port = address.rsplit(":", 1)
     loop = asyncio.get_running_loop()
-    await loop.create_connection(
-        lambda: line, host, int(port), ssl=context_of(folder, server=False)
-    )
+    await loop.create_connection(lambda: line, host, int(port), ssl=client(certificates))
 
 
 # ---- the four

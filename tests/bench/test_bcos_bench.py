@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench.bcos import certificates
 from bench.bcos.path_bench import Measured, PathPlan, count_for, ratios, results
 from bench.bcos.paths import CASES, HOPS, Case, Sample, bare_path, sample_of
 from bench.bcos.tables import bcos_goals, bcos_tables
 from bench.bcos.wiretap import RecordCounter, Traffic
+from rumormill.bcos.live.chain_folder import extend_chain
 
 
 def sample(per_second: float, cpu: float, received: int = 100) -> Sample:
@@ -138,11 +137,10 @@ def test_what_could_not_be_measured_is_said_with_its_reason() -> None:
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-async def test_the_bare_path_loses_nothing(case: Case) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        certificates.make(Path(name), nodes=2, sdks=2)
-        async with bare_path(Path(name), Path(name)) as path:
-            for count in (160, 320):
-                found = await path.measure(case, count)
-                assert found["sent"] == found["received"] == count
-                assert found["p99_us"] >= found["p50_us"] > 0
+async def test_the_bare_path_loses_nothing(case: Case, tmp_path: Path) -> None:
+    extend_chain(tmp_path / "chain", nodes=2, sdks=2, topic_keys=0)
+    async with bare_path(tmp_path / "chain", tmp_path) as path:
+        for count in (160, 320):
+            found = await path.measure(case, count)
+            assert found["sent"] == found["received"] == count
+            assert found["p99_us"] >= found["p50_us"] > 0

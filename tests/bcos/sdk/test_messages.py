@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from rumormill.bcos.effects import (
-    SetResponder,
     Forget,
     Multicast,
     MulticastEnded,
     Request,
     Respond,
+    SetResponder,
     Unicast,
     UnicastEnded,
 )

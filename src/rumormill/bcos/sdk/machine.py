@@ -8,11 +8,11 @@ from typing import Any
 
 from rumormill.bcos.certificates.identity import Identify, identity_of
 from rumormill.bcos.effects import (
-    SetResponder,
     Forget,
     Multicast,
     Respond,
     SdkInput,
+    SetResponder,
     Unicast,
     Watch,
 )
