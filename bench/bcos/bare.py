@@ -1,13 +1,12 @@
 """The bare path: the packets of two nodes and two SDKs over the same TLS, and nothing else.
 
-python -m bench.bcos.bare relay CERTIFICATES [NEXT]
-python -m bench.bcos.bare publisher CERTIFICATES RELAY PIPE
-python -m bench.bcos.bare subscriber CERTIFICATES RELAY PIPE
+python -m bench.bcos.bare TLS relay CERTIFICATES [NEXT]
+python -m bench.bcos.bare TLS publisher CERTIFICATES RELAY PIPE
+python -m bench.bcos.bare TLS subscriber CERTIFICATES RELAY PIPE
 
-A relay cuts what it reads into packets by their length and writes each to the other side, in a
-write and so in a TLS record of its own. With NEXT it is the publisher's node: it dials the next
-relay, and answers a multicast packet as a node does, with its copy. All on the event loop's own
-TLS, with callbacks: less cannot be done in Python.
+TLS is ``own`` or ``loop`` (:mod:`bench.bcos.bare_lines`). A relay cuts what it reads into packets
+by their length and writes each to the other side. With NEXT it is the publisher's node: it dials
+the next relay, and answers a multicast packet as a node does, with its copy.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ import asyncio
 import struct
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import cast
 
 import rumormill
+from bench.bcos.bare_lines import LINES, Line, Packets, Turn
 from bench.bcos.load import (
     SIZE,
     TOPIC,
@@ -42,57 +41,10 @@ HEAD = struct.Struct(f"!IH{36 + 1 + len(TOPIC)}x")
 LENGTH = HEAD.size + SIZE
 UNICAST, MULTICAST = 0x30, 0x35
 
-HOST = "127.0.0.1"
+MakeLine = Callable[[Packets], Line]
 
 
-class Line(asyncio.Protocol):
-    """One connection: hands out each packet as it is whole."""
-
-    def __init__(self, on_packet: Callable[[bytes], None]) -> None:
-        self._on_packet = on_packet
-        self._rest = b""
-        self.write: Callable[[bytes], None]
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # Never more than a window is under way, so nobody has to be told to wait.
-        self.write = cast(asyncio.Transport, transport).write
-
-    def data_received(self, data: bytes) -> None:
-        for packet in self._packets(self._rest + data if self._rest else data):
-            self._on_packet(packet)
-
-    def _packets(self, data: bytes) -> Iterator[bytes]:
-        start, size = 0, len(data)
-        while size - start >= 4:
-            length = int.from_bytes(data[start : start + 4], "big")
-            if size - start < length:
-                break
-            yield data[start : start + length] if length != size else data
-            start += length
-        self._rest = data[start:]
-
-
-async def listen(line: Line, folder: Path) -> str:
-    """Wait for one connection; returns where."""
-    loop = asyncio.get_running_loop()
-    context = tls_contexts.channel_server(load_certificates(folder))
-    server = await loop.create_server(lambda: line, HOST, 0, ssl=context, backlog=1)
-    return "{}:{}".format(*server.sockets[0].getsockname()[:2])
-
-
-async def dial(line: Line, folder: Path, address: str) -> None:
-    """Connect."""
-    certificates = load_certificates(folder)
-    client = tls_contexts.sdk_client if certificates.role == "sdk" else tls_contexts.p2p_client
-    host, port = address.rsplit(":", 1)
-    loop = asyncio.get_running_loop()
-    await loop.create_connection(lambda: line, host, int(port), ssl=client(certificates))
-
-
-# ---- the four
-
-
-async def relay(folder: Path, following: str | None) -> None:
+async def relay(line: MakeLine, folder: Path, following: str | None) -> None:
     """Pass packets on, from either side to the other."""
 
     def from_publisher(packet: bytes) -> None:
@@ -100,13 +52,15 @@ async def relay(folder: Path, following: str | None) -> None:
             left.write(packet)
         right.write(packet)
 
-    left = Line(from_publisher)
-    right = Line(lambda packet: left.write(packet))
-    addresses = [await listen(left, folder)]
+    left = line(from_publisher)
+    right = line(left.write)
+    certificates = load_certificates(folder)
+    server = tls_contexts.channel_server(certificates)
+    addresses = [await left.listen(server)]
     if following is None:
-        addresses.append(await listen(right, folder))
+        addresses.append(await right.listen(server))
     else:
-        await dial(right, folder, following)
+        await right.dial(following, tls_contexts.p2p_client(certificates))
     say(event="ready", addresses=addresses)
     await asyncio.get_running_loop().create_future()
 
@@ -114,11 +68,12 @@ async def relay(folder: Path, following: str | None) -> None:
 class BarePublisher:
     """Sends the next packet when an answer comes."""
 
-    def __init__(self, arrivals: Arrivals) -> None:
-        self.line = Line(self._answered)
+    def __init__(self, line: MakeLine, turn: Turn, arrivals: Arrivals) -> None:
+        self.line = line(self._answered)
+        self._turn = turn
         self._arrivals = arrivals
-        arrivals.on_arrival = self._send
-        self._kind, self._left, self._free, self._unarrived = UNICAST, 0, 0, 0
+        arrivals.on_arrival = self._arrived
+        self._kind, self._left, self._free = UNICAST, 0, 0
         self._until = 0
         self._sent_at: deque[float] = deque()
         self._latencies: list[float] = []
@@ -138,7 +93,7 @@ class BarePublisher:
         self._latencies = []
         self._until = self._arrivals.count + count
         self._done = asyncio.get_running_loop().create_future()
-        self._send()
+        self._arrived()
         await self._done
 
     def _send(self) -> None:
@@ -151,12 +106,16 @@ class BarePublisher:
             self._done.set_result(None)
 
     def _has_room(self) -> bool:
-        return self._kind == UNICAST or (self._until - self._left - self._arrivals.count < WINDOW)
+        return self._kind == UNICAST or self._until - self._left - self._arrivals.count < WINDOW
 
     def _has_ended(self) -> bool:
         if self._kind == UNICAST:
             return not self._sent_at
         return not self._sent_at and self._arrivals.count == self._until
+
+    def _arrived(self) -> None:
+        self._send()
+        self._turn.end()
 
     def _answered(self, packet: bytes) -> None:
         # In the order in which they were sent, as all have the same way.
@@ -165,41 +124,52 @@ class BarePublisher:
         self._send()
 
 
-async def publisher(folder: Path, address: str, pipe: Path) -> None:
+async def publisher(line: MakeLine, turn: Turn, folder: Path, address: str, pipe: Path) -> None:
     """Send."""
-    sender = BarePublisher(Arrivals(pipe))
-    await dial(sender.line, folder, address)
+    sender = BarePublisher(line, turn, Arrivals(pipe))
+    await sender.line.dial(address, tls_contexts.sdk_client(load_certificates(folder)))
     await publish_as_told(sender)
 
 
-async def subscriber(folder: Path, address: str, pipe: Path) -> None:
+async def subscriber(line: MakeLine, folder: Path, address: str, pipe: Path) -> None:
     """Send back what is unicast, count what is multicast."""
     arrived = Arrived(pipe)
 
     def on_packet(packet: bytes) -> None:
         if packet[5] == UNICAST:
-            line.write(packet)
+            end.write(packet)
         else:
             arrived.add(age_us(packet, HEAD.size))
 
-    line = Line(on_packet)
-    await dial(line, folder, address)
+    end = line(on_packet)
+    await end.dial(address, tls_contexts.sdk_client(load_certificates(folder)))
     await report_as_told(arrived)
+
+
+async def serve(given: argparse.Namespace) -> None:
+    """Be what the command line says."""
+    turn = Turn()
+
+    def line(on_packet: Packets) -> Line:
+        return LINES[given.tls](turn, on_packet)
+
+    if given.role == "relay":
+        await relay(line, given.certificates, given.address)
+    elif given.role == "publisher":
+        await publisher(line, turn, given.certificates, given.address, given.pipe)
+    else:
+        await subscriber(line, given.certificates, given.address, given.pipe)
 
 
 def main() -> None:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tls", choices=LINES)
     parser.add_argument("role", choices=["relay", "publisher", "subscriber"])
     parser.add_argument("certificates", type=Path)
     parser.add_argument("address", nargs="?")
     parser.add_argument("pipe", nargs="?", type=Path)
-    given = parser.parse_args()
-    if given.role == "relay":
-        rumormill.run(relay(given.certificates, given.address))
-        return
-    role = publisher if given.role == "publisher" else subscriber
-    rumormill.run(role(given.certificates, given.address, given.pipe))
+    rumormill.run(serve(parser.parse_args()))
 
 
 if __name__ == "__main__":

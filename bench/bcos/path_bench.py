@@ -1,7 +1,7 @@
-"""Ours beside the bare path, in turns: unicast round trips and multicast across two nodes.
+"""Ours beside the bare paths, in turns: unicast round trips and multicast across two nodes.
 
-In each round both paths get new processes, warm up, and then take turns case by case, so that
-whatever else the machine does disturbs both alike. What counts is how they compare within a round.
+In each round all paths get new processes, warm up, and then take turns case by case, so that
+whatever else the machine does disturbs all alike. What counts is how they compare within a round.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bench.bcos.bare_lines import LINES
 from bench.bcos.load import STEP
 from bench.bcos.paths import CASES, HOPS, Case, FourProcesses, Sample, bare_path, our_path
 from bench.progress import Progress
@@ -22,8 +24,9 @@ from bench.siege.processes import SiegeError
 
 Row = dict[str, Any]
 
+BARE = tuple(f"bare-{tls}" for tls in LINES)
 PATHS: dict[str, Callable[[Path, Path], AbstractAsyncContextManager[FourProcesses]]] = {
-    "bare": bare_path,
+    **{name: partial(bare_path, tls) for name, tls in zip(BARE, LINES, strict=True)},
     "ours": our_path,
 }
 
@@ -45,7 +48,7 @@ QUICK = PathPlan(rounds=1, seconds=0.0, warm_up_seconds=0.0, warm_up_count=160, 
 
 
 class Measured:
-    """The samples of all rounds: those of one round stand at the same place in both lists."""
+    """The samples of all rounds: those of one round stand at the same place in all lists."""
 
     def __init__(self) -> None:
         self.samples: dict[tuple[str, Case], list[Sample]] = {}
@@ -53,7 +56,7 @@ class Measured:
 
 
 async def run(certificates: Path, plan: PathPlan, progress: Progress) -> Row:
-    """Measure both; returns what the tables are made of."""
+    """Measure all; returns what the tables are made of."""
     measured = Measured()
     for number in range(plan.rounds):
         where = f"bcos: round {number + 1} of {plan.rounds}"
@@ -115,7 +118,7 @@ def count_for(per_second: float, plan: PathPlan) -> int:
 
 
 def results(rounds: int, measured: Measured) -> Row:
-    """Each path's figures, and what ours are over those of the bare path."""
+    """Each path's figures, and what ours are over those of each bare path."""
     names = [name for name in PATHS if any(name == each for each, _ in measured.samples)]
     return {
         "rounds": rounds,
@@ -127,9 +130,10 @@ def results(rounds: int, measured: Measured) -> Row:
             if (name, case) in measured.samples
         ],
         "ratios": [
-            {"case": case.name, **ratios(measured.samples["ours", case], bare)}
+            {"case": case.name, "over": bare, **ratios(ours, measured.samples[bare, case])}
             for case in CASES
-            if (bare := measured.samples.get(("bare", case))) and ("ours", case) in measured.samples
+            if (ours := measured.samples.get(("ours", case)))
+            for bare in BARE
         ],
     }
 

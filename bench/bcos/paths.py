@@ -82,16 +82,16 @@ def cpu_seconds(pid: int) -> float:
 
 
 @contextlib.asynccontextmanager
-async def bare_path(certificates: Path, folder: Path) -> AsyncIterator[FourProcesses]:
-    """Relays instead of nodes."""
-    pipe = folder / "bare.pipe"
+async def bare_path(tls: str, certificates: Path, folder: Path) -> AsyncIterator[FourProcesses]:
+    """Relays instead of nodes; ``tls`` as in :mod:`bench.bcos.bare_lines`."""
+    pipe = folder / f"bare-{tls}.pipe"
     os.mkfifo(pipe)
     nodes, sdks = certificates / "nodes", certificates / "sdks"
     async with contextlib.AsyncExitStack() as stack:
 
         async def start(hop: str, *arguments: object) -> Program:
             words = [str(argument) for argument in arguments]
-            program = Program.module(f"the bare {hop}", "bench.bcos.bare", *words)
+            program = Program.module(f"the bare {hop}", "bench.bcos.bare", tls, *words)
             return await stack.enter_async_context(program)
 
         second = await start("subscriber's relay", "relay", nodes / "1")
