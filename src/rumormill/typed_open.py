@@ -15,6 +15,7 @@ from rumormill.live.network import Network
 from rumormill.live.open import Opening
 
 if TYPE_CHECKING:
+    from rumormill.bcos.live.bcos_network import BcosNetwork
     from rumormill.bep50.live.network import Bep50Network
     from rumormill.libp2p.live.network import Libp2pNetwork
 
@@ -45,6 +46,17 @@ def open(
 
 @overload
 def open(
+    network: Literal["bcos"],
+    *,
+    listen: str | Sequence[str] | None = None,
+    bootstrap: str | Sequence[str] = (),
+    spool: str | Path | None = None,
+    **settings: Any,
+) -> Opening[BcosNetwork]: ...
+
+
+@overload
+def open(
     network: str,
     *,
     listen: str | Sequence[str] | None = None,
@@ -56,14 +68,14 @@ def open(
 
 
 def open(network: str, **settings: Any) -> Opening[Any]:
-    """Open a network: ``gossipsub``, ``floodsub``, ``bep50``, or one of an installed family.
+    """Open a network: ``gossipsub``, ``floodsub``, ``bep50``, ``bcos``, or one of another family.
 
     ``listen`` is where others can reach us; without it, nobody is told of us. ``bootstrap`` are
     addresses to call at once, in the background, and again whenever they are lost. ``key_file``
     keeps our key: our identity in libp2p, where it is made if it does not exist; in bep50 the key
-    that signs what we publish. ``spool`` is a folder in which all delivered messages and trace
-    events are kept. Everything else is a key of the network's settings, such as ``D`` or
-    ``max_connections`` (:func:`rumormill.known_keys` lists them).
+    that signs what we publish; bcos has ``certificates`` instead. ``spool`` is a folder in which
+    all delivered messages and trace events are kept. Everything else is a key of the network's
+    settings, such as ``D`` or ``max_connections`` (:func:`rumormill.known_keys` lists them).
 
     Nothing happens before the result is awaited or entered, except that wrong settings raise
     :class:`ConfigError` here.

@@ -102,3 +102,20 @@ def test_a_wrong_http_table_is_told_with_its_key(tmp_path: Path, text: str, prob
     path.write_text(text + "\n" + NETWORK if text.startswith("http =") else NETWORK + text)
     with pytest.raises(UsageError, match=f"node.toml.*{problem}"):
         load_config(path)
+
+
+def test_certificates_are_relative_to_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "node.toml"
+    path.write_text("[[network]]\nname = 'bcos'\ncertificates = 'nodes/0'\n")
+    (plan,) = load_config(path).networks
+    assert plan.settings == {"certificates": tmp_path / "nodes/0"}
+    assert plan.listen == ("127.0.0.1:0",)
+
+
+def test_one_who_only_calls_listens_nowhere_unless_told(tmp_path: Path) -> None:
+    (tmp_path / "sdk.crt").touch()
+    path = tmp_path / "node.toml"
+    path.write_text("[[network]]\nname = 'bcos'\ncertificates = '.'\n")
+    assert load_config(path).networks[0].listen == ()
+    path.write_text(path.read_text() + "listen = '127.0.0.1:30300'\n")
+    assert load_config(path).networks[0].listen == ("127.0.0.1:30300",)

@@ -90,7 +90,10 @@ def test_floodsub_has_no_mesh_to_set() -> None:
 def test_an_unknown_network_is_named_with_those_there_are() -> None:
     with pytest.raises(ConfigError) as caught:
         read_settings("gossip", {})
-    assert str(caught.value) == "network: must be one of gossipsub, floodsub, bep50, bcos, not 'gossip'"
+    assert (
+        str(caught.value)
+        == "network: must be one of gossipsub, floodsub, bep50, bcos, not 'gossip'"
+    )
 
 
 def test_every_default_is_a_value_that_can_be_given() -> None:

@@ -28,6 +28,18 @@ def test_a_node_of_our_make_tells_who_listens() -> None:
     assert [event.peer for event in bench.events("peer_unsubscribed")] == [node.address, A]
 
 
+def test_we_ourselves_do_not_count_as_somebody_who_listens() -> None:
+    bench = SdkBench()
+    node = bench.node()
+    bench.feed(Subscribe("weather"))
+    bench.wake()
+    node.answer_calls({"nodes": [], "here": 1})
+    assert bench.machine.holders("weather") == ()
+    bench.advance(5)
+    node.answer_calls({"nodes": [], "here": 2})
+    assert bench.machine.holders("weather") == (node.address,)
+
+
 def test_another_node_is_asked_for_its_peers() -> None:
     bench = SdkBench()
     node = bench.node()

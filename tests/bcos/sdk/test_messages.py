@@ -70,7 +70,7 @@ def test_a_topic_that_cannot_be_sent_is_refused(topic: str) -> None:
 
 
 def test_no_more_topics_than_allowed() -> None:
-    bench = SdkBench(max_topics=2)
+    bench = SdkBench(max_sdk_topics=2)
     bench.feed(Subscribe("one"))
     bench.feed(Subscribe("two"))
     with pytest.raises(LocalProtocolError, match="2 topics"):
@@ -355,7 +355,7 @@ def test_messages_that_wait_for_their_answer_are_bounded() -> None:
 
 
 def test_a_message_that_no_packet_can_hold_is_refused() -> None:
-    bench = SdkBench(largest_packet=1024)
+    bench = SdkBench(largest_sdk_packet=1024)
     node = bench.node()
     largest = 1024 - 42 - 1 - len("time")
     bench.feed(Multicast(1, "time", bytes(largest), 5))

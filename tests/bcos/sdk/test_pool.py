@@ -40,7 +40,7 @@ def test_a_node_is_up_once_it_has_answered_the_handshake() -> None:
 
 
 def test_a_node_that_does_not_answer_the_handshake_is_dropped_and_dialed_again() -> None:
-    bench = SdkBench(handshake_timeout=4)
+    bench = SdkBench(greeting_timeout=4)
     node = bench.opened(ADDRESS, bench.dial(ADDRESS))
     bench.advance(4)
     assert len(node.closed) == 1
@@ -84,7 +84,7 @@ def test_heartbeats_leave_in_the_form_of_the_protocol(protocol: int, body: bytes
 
 
 def test_a_silent_node_is_dropped_and_one_that_answers_stays() -> None:
-    bench = SdkBench(idle_timeout=15)
+    bench = SdkBench(silence_timeout=15)
     silent, alive = bench.node("127.0.0.1:1"), bench.node("127.0.0.1:2")
     for _ in range(10):
         bench.advance(3)
@@ -169,7 +169,7 @@ def test_lengths_that_no_packet_has_cost_the_node_its_connection(raw: bytes) -> 
 
 
 def test_while_the_application_is_behind_nothing_is_read_and_heartbeats_leave() -> None:
-    bench = SdkBench(idle_timeout=5, heartbeat_interval=2)
+    bench = SdkBench(silence_timeout=5, heartbeat_interval=2)
     node = bench.node()
     bench.feed(Hold(True))
     assert [rest.connection for rest in bench.take(RestTransport)] == [node.number]
@@ -200,7 +200,7 @@ def test_a_node_that_makes_us_work_for_nothing_has_to_rest_and_is_dropped_at_las
 
 
 def test_what_waits_for_a_full_socket_is_bounded() -> None:
-    bench = SdkBench(queue_bytes=1024, max_topics=10_000)
+    bench = SdkBench(sdk_queue_bytes=1024, max_sdk_topics=10_000)
     node = bench.node()
     bench.feed(WriteReady(node.number, False))
     for number in range(100):

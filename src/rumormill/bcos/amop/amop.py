@@ -8,7 +8,7 @@ from random import Random
 from rumormill.bcos.amop.delivery import Delivery
 from rumormill.bcos.amop.in_flight import InFlight, Room
 from rumormill.bcos.amop.listeners import PUBLISHERS_OF, Listeners
-from rumormill.bcos.amop.multicast import Multicasts, Spread
+from rumormill.bcos.amop.multicast import FORWARDED, Multicasts, Spread
 from rumormill.bcos.amop.parcel import Parcel, read_parcel
 from rumormill.bcos.amop.ports import Board, Nodes, Subscriber
 from rumormill.bcos.amop.unicast import Flight, Outcome, Unicasts
@@ -24,9 +24,7 @@ from rumormill.bcos.wire.channel_packet import (
 from rumormill.bcos.wire.p2p_packet import P2PPacket
 from rumormill.bcos.wire.verification import PUSH_CHANNEL, TopicStatus
 from rumormill.core import trace
-from rumormill.core.errors import RemoteProtocolError
 
-FORWARDED = "forwarded"  # a message went on; fields: mode, size, and to how many nodes and here
 ANSWERED = "answered"  # a unicast has ended; fields: result. peer: who passed it on
 
 
@@ -105,18 +103,13 @@ class Amop:
 
     # ---- other nodes
 
-    def received(self, node: str, packet: P2PPacket) -> bool:
-        """A packet of AMOP of another node, no answer; False if it was of no use to anybody."""
-        try:
-            parcel = read_parcel(packet.payload)
-        except RemoteProtocolError as error:
-            self._turn.trace(
-                trace.PROTOCOL_ERROR, peer=node, reason=error.reason, detail=error.detail
-            )
-            return False
+    def received(self, node: str, packet: P2PPacket) -> None:
+        """A packet of AMOP of another node, no answer; raises :class:`RemoteProtocolError`."""
+        parcel = read_parcel(packet.payload)
         if parcel.type == ChannelType.MULTICAST:
-            return self._multicasts.received(node, packet.type, parcel)
-        return self._asked(node, packet, parcel)
+            self._multicasts.received(node, packet.type, parcel)
+        else:
+            self._asked(node, packet, parcel)
 
     def topics_changed(self, node: str) -> None:
         """Another node has sent its list of topics."""
@@ -138,7 +131,7 @@ class Amop:
             **self._in_flight.sizes(),
         }
 
-    def _asked(self, node: str, packet: P2PPacket, parcel: Parcel) -> bool:
+    def _asked(self, node: str, packet: P2PPacket, parcel: Parcel) -> None:
         """A unicast of another node's publisher, for a subscriber of this one."""
         size = len(parcel.raw)
         if not self._in_flight.take(node, size):
@@ -147,14 +140,16 @@ class Amop:
                 what="request", reason="too_many_requests", count=1,
             )  # fmt: skip
             self._answer(node, packet, parcel, Result.BANDWIDTH, b"")
-            return False
+            return
 
         def answered(result: int, body: bytes) -> None:
             self._in_flight.give_back(node, size)
             self._answer(node, packet, parcel, result, body)
 
+        self._turn.trace(
+            FORWARDED, parcel.topic, parcel.id, node, mode="unicast", size=len(parcel.payload)
+        )
         self._delivery.to_one(parcel, node, None, answered)
-        return True
 
     def _answer(
         self, node: str, packet: P2PPacket, parcel: Parcel, result: int, body: bytes

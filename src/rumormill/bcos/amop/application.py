@@ -12,7 +12,6 @@ from typing import NamedTuple
 from rumormill.bcos.amop.amop import Amop
 from rumormill.bcos.amop.parcel import Parcel, new_parcel
 from rumormill.bcos.amop.ports import PacketDone
-from rumormill.bcos.amop.topic_names import check_name
 from rumormill.bcos.amop.unicast import Flight
 from rumormill.bcos.effects import (
     Forget,
@@ -25,9 +24,10 @@ from rumormill.bcos.effects import (
 )
 from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.wire.channel_packet import SEQ_SIZE, ChannelPacket, ChannelType, Result
-from rumormill.bcos.wire.topic_body import decode_body, encode_body
+from rumormill.bcos.wire.topic_body import LONGEST_TOPIC, decode_body, encode_body
+from rumormill.bcos.wire.topic_state import can_travel
 from rumormill.core import trace
-from rumormill.core.errors import RemoteProtocolError
+from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
 from rumormill.core.machine import (
     Check,
     Checked,
@@ -120,7 +120,7 @@ class Application:
     # ---- what it listens to
 
     def _subscribe(self, topic: str) -> None:
-        check_name(topic)
+        _check_name(topic)
         if topic not in self._topics:
             self._topics[topic] = None
             self._amop.subscribe(self, self._topics)
@@ -271,7 +271,7 @@ class Application:
             flight.stop()
 
     def _new(self, kind: int, topic: str, data: bytes) -> Parcel:
-        check_name(topic)
+        _check_name(topic)
         seq = b"%0*x" % (SEQ_SIZE, self._random.getrandbits(4 * SEQ_SIZE))
         return new_parcel(kind, seq, topic, data)
 
@@ -299,3 +299,11 @@ class Application:
             "open_bytes": self._open_bytes,
             "application_unicasts": len(self._flights),
         }
+
+
+def _check_name(topic: str) -> None:
+    if not can_travel(topic):
+        raise LocalProtocolError(
+            f"{topic[:40]!r} cannot be a topic: it needs 1 to {LONGEST_TOPIC} bytes of UTF-8,"
+            " and no tabulator"
+        )

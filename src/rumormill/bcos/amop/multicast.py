@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import NamedTuple
 
 from rumormill.bcos.amop.delivery import Delivery
@@ -11,6 +12,11 @@ from rumormill.bcos.amop.ports import Kind, Nodes, Subscriber
 from rumormill.bcos.amop.verification import Verification
 from rumormill.bcos.links.turn import Turn
 from rumormill.core import trace
+
+FORWARDED = "forwarded"  # a message of others went on; fields: mode, size, peers, here, dropped
+
+NOT_SUBSCRIBED = 20.0
+"""Microseconds that a message costs which nobody here listens to."""
 
 
 class Spread(NamedTuple):
@@ -37,30 +43,36 @@ class Multicasts:
 
     def send(self, parcel: Parcel, sender: Subscriber, everywhere: bool = False) -> Spread:
         """A publisher of this node has something to say; ``everywhere``: to every node."""
-        self._nodes.first_time(parcel.id)  # it may come back from those who relay
         nodes = self._nodes
+        if nodes.relays:
+            nodes.seen(_print_of(parcel))  # it may come back
         targets = nodes.connected() if everywhere else self._verification.routable(parcel.topic)
         kind = Kind.BROADCAST if everywhere else Kind.MULTICAST
         here = self._delivery.to_all(parcel, None, sender)
         reached, queued, dropped = self._push(targets, kind, parcel)
         return Spread((*reached, *([self._turn.name] if here else [])), queued, dropped, here)
 
-    def received(self, node: str, kind: int, parcel: Parcel) -> bool:
-        """Another node has sent a multicast; False if it was of no use."""
-        if not self._nodes.first_time(parcel.id):
+    def received(self, node: str, kind: int, parcel: Parcel) -> None:
+        """Another node has sent a multicast."""
+        nodes = self._nodes
+        if nodes.relays and nodes.seen(_print_of(parcel)):
+            # Nobody is to blame: those who relay cannot know that we have it.
             self._turn.trace(trace.DUPLICATE, parcel.topic, parcel.id, node)
-            return True  # those who relay cannot know that we have it
+            return
         here = self._delivery.to_all(parcel, node, None)
         everywhere = kind == Kind.BROADCAST
-        targets = self._nodes.relay_targets(parcel.topic, node, everywhere)
-        reached, queued, _ = self._push(targets, kind, parcel)
-        if not here and not reached and not queued:
+        targets = nodes.relay_targets(parcel.topic, node, everywhere)
+        reached, queued, dropped = self._push(targets, kind, parcel)
+        if here or targets:
             self._turn.trace(
-                trace.IGNORED, parcel.topic, parcel.id, node,
-                reason="broadcast" if everywhere else "not_subscribed",
+                FORWARDED, parcel.topic, parcel.id, node, mode="multicast",
+                size=len(parcel.payload), peers=len(reached) + len(queued), here=here,
+                dropped=len(dropped),
             )  # fmt: skip
-            return everywhere
-        return True
+            return
+        if not everywhere:
+            nodes.charge(node, "not_subscribed", NOT_SUBSCRIBED)
+        self._turn.trace(trace.IGNORED, parcel.topic, parcel.id, node, reason="not_subscribed")
 
     def _push(
         self, targets: Sequence[str], kind: int, parcel: Parcel
@@ -79,3 +91,8 @@ class Multicasts:
                 what="message", reason="queue_full", count=1,
             )  # fmt: skip
         return tuple(reached), tuple(queued), dropped
+
+
+def _print_of(parcel: Parcel) -> bytes:
+    """What a message is known by when it comes again: its seq alone may be another's, too."""
+    return sha256(parcel.raw).digest()

@@ -99,7 +99,7 @@ class Nodes(Protocol):
         ...
 
     def facts(self, node: str) -> NodeFacts:
-        """Where a connected node is, and what its certificate says."""
+        """Where a node is, and what its certificate says; empty where that is not known."""
         ...
 
     def free(self, node: str) -> bool:
@@ -118,16 +118,9 @@ class Nodes(Protocol):
         """Answer a packet of a node; False if it cannot leave, or the node is gone."""
         ...
 
-    def first_time(self, message_id: bytes) -> bool:
-        """Whether a multicast is to be handled: False if messages are relayed, and we had it."""
-        ...
-
-    def relay_targets(self, topic: str, source: str, everywhere: bool) -> Sequence[str]:
-        """Whom a multicast that came from ``source`` is passed on to; nobody unless relaying."""
-        ...
-
-    def answer(self, node: str, packet: P2PPacket, payload: bytes) -> bool:
-        """Answer a packet that a node has sent and waits for; False if it cannot leave."""
+    @property
+    def relays(self) -> bool:
+        """Whether multicasts of others are passed on, each once."""
         ...
 
     def relay_targets(self, topic: str, source: str | None, everywhere: bool) -> Sequence[str]:

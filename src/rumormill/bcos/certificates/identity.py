@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import NameOID
@@ -46,7 +45,7 @@ def identity_of(credentials: bytes) -> Identity:
             agency=_common_name(certificate.issuer),
             issuer=certificate.issuer.rfc4514_string(),
         )
-    except ValueError:
+    except Exception:  # for what it cannot read, the library raises whatever comes to its mind
         raise RemoteProtocolError("bad_certificate", "its names cannot be read") from None
 
 
@@ -69,7 +68,7 @@ def is_leaf(certificate: x509.Certificate) -> bool | None:
     """Whether a certificate says that it is no CA's; None if it says nothing of it."""
     try:
         constraints = certificate.extensions.get_extension_for_class(x509.BasicConstraints)
-    except (x509.ExtensionNotFound, x509.DuplicateExtension, ValueError):
+    except Exception:  # not there, there twice, or unreadable
         return None
     return not constraints.value.ca
 
@@ -78,7 +77,7 @@ def node_id_of(certificate: x509.Certificate) -> str:
     """The id of the node whose key is certified; empty if the key is of another kind."""
     try:
         key = certificate.public_key()
-    except (ValueError, UnsupportedAlgorithm):  # a curve or an algorithm that is not known
+    except Exception:  # a curve or an algorithm that is not known
         return ""
     return id_of_key(key)
 
@@ -95,7 +94,7 @@ def _certificate(credentials: bytes) -> x509.Certificate:
         raise RemoteProtocolError("no_certificate")
     try:
         return x509.load_der_x509_certificate(credentials)
-    except ValueError:
+    except Exception:  # not only ValueError: a version that does not exist has its own
         raise RemoteProtocolError("bad_certificate", "it cannot be read") from None
 
 

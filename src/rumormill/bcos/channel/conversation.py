@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rumormill.bcos.amop.amop import FORWARDED, Amop
+from rumormill.bcos.amop.amop import Amop
+from rumormill.bcos.amop.multicast import FORWARDED
 from rumormill.bcos.amop.parcel import Parcel, parcel_of
-from rumormill.bcos.amop.topic_names import problem_with
 from rumormill.bcos.channel import toll
 from rumormill.bcos.channel.greeting import NoCommonProtocolError, agree, agreed, heartbeat_answer
 from rumormill.bcos.channel.parameters import ChannelParameters
@@ -17,6 +17,7 @@ from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.wire.channel_packet import ChannelPacket, ChannelType, Result, decode_channel
 from rumormill.bcos.wire.json_text import read_json, write_json
 from rumormill.bcos.wire.topic_body import LONGEST_TOPIC
+from rumormill.bcos.wire.topic_state import can_travel
 from rumormill.bcos.wire.verification import decode_topic_status
 from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
@@ -133,7 +134,7 @@ class Conversation:
         if len(named) > self._most_topics:
             detail = f"{len(named)} topics, {self._most_topics} allowed"
             raise TooManyTopicsError("too_many_topics", detail)
-        topics = [topic for topic in named if problem_with(topic) is None]
+        topics = [topic for topic in named if isinstance(topic, str) and can_travel(topic)]
         changed = self._amop.subscribe(session, topics)
         cost = toll.ANSWER + changed * toll.TOPIC + len(named) * toll.NAMED_TOPIC
         self._toll.service(session, "subscriptions", cost)

@@ -44,7 +44,8 @@ class Pending(Generic[Key, Answer]):
     def begin(
         self, key: Key, whom: Hashable, until: float, done: Callable[[Answer | None, str], None]
     ) -> None:
-        """A question was sent to ``whom``; the key must be free."""
+        """A question was sent to ``whom``; one that had the same key ends as ``replaced``."""
+        self._end(key, None, "replaced")
         self._questions[key] = _Question(whom, done)
         self._asked.setdefault(whom, {})[key] = None
         self._timers.set(key, until)

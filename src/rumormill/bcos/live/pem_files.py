@@ -51,7 +51,9 @@ def read_certificates(path: Path) -> list[x509.Certificate]:
     raw = read_pem(path, secret=False)
     try:
         found = x509.load_pem_x509_certificates(raw)
-    except ValueError:
+        for each in found:  # all that is read later
+            each.subject, each.issuer, each.extensions  # noqa: B018
+    except Exception:  # for what it cannot read, the library raises whatever comes to its mind
         raise problem(f"{path} holds no certificate in PEM that can be read") from None
     for certificate in found:
         if _SM2_CURVE in public_der(certificate):

@@ -13,7 +13,7 @@ class Link:
 
     __slots__ = (
         "address", "closing", "connection", "dialed", "full_since", "identity", "opened_at",
-        "outlet", "read_at", "reader", "work",
+        "outlet", "read_at", "reader", "unfinished", "work",
     )  # fmt: skip
 
     def __init__(
@@ -40,6 +40,8 @@ class Link:
         """When its last byte came."""
         self.full_since: float | None = None
         """Since when the socket takes no more."""
+        self.unfinished = 0
+        """Bytes of a packet that is not whole yet, as they were counted."""
         self.closing = False
 
     @property

@@ -49,6 +49,11 @@ UNREAD = 3.0
 
 UNREAD_BYTE = 0.002
 
+SMALL_READ = 10.0
+"""Microseconds for a few bytes of a packet that they do not finish."""
+
+SMALL_READ_BYTES = 1024
+
 
 class Access(Protocol):
     """White and black lists."""
@@ -113,6 +118,8 @@ class Links:
         """The other of two, for a moment."""
         self._timers: Timers[int | str] = Timers(alarm)
         """Keys: a connection that may be idle, a node that has two links."""
+        self._unfinished = 0
+        """Bytes of packets that are not whole yet."""
         self.user: LinkUser
         self.dials: DialList
 
@@ -228,16 +235,35 @@ class Links:
         link = self._by_connection.get(connection)
         if link is None:
             return
-        if data:
-            link.read_at = self._turn.now
+        if not data:
+            return  # a rest is over
+        link.read_at = self._turn.now
+        whole = 0
         try:
             for raw in link.reader.feed(data):
+                whole += 1
                 if not link.closing:
                     self._read(link, raw)
         except RemoteProtocolError as error:
             self._broken(link, error)
             self._close(link, error.reason)
-        self._hold_back(link)
+        if not whole and len(data) < SMALL_READ_BYTES:
+            self.charge(link, "pieces", SMALL_READ)
+        if not link.closing:
+            self._count_unfinished(link)
+            self._hold_back(link)
+
+    def _count_unfinished(self, link: Link) -> None:
+        """What has begun to come takes memory; who has most of it goes when it is too much."""
+        self._unfinished += link.reader.buffered - link.unfinished
+        link.unfinished = link.reader.buffered
+        while self._unfinished > self._parameters.max_peer_unfinished_bytes:
+            largest = max(self._by_connection.values(), key=lambda each: each.unfinished)
+            self._turn.trace(
+                trace.DROPPED, peer=largest.node, what="bytes", reason="too_much_unfinished",
+                count=largest.unfinished,
+            )  # fmt: skip
+            self._close(largest, "too_much_unfinished")
 
     def _read(self, link: Link, raw: bytes) -> None:
         if not self._parameters.compress and raw[VERSION_AT] & COMPRESSED >> 8:
@@ -321,6 +347,7 @@ class Links:
     def _gone(self, link: Link, reason: str) -> None:
         """Forget a link; another one to the same node takes its place."""
         link.closing = True
+        self._unfinished -= link.unfinished
         node = link.node
         del self._by_connection[link.connection]
         self._timers.cancel(link.connection)
@@ -384,5 +411,5 @@ class Links:
             "spare_links": len(self._spare),
             "link_timers": len(self._timers),
             "bytes_waiting": sum(link.outlet.waiting for link in links),
-            "bytes_buffered": sum(link.reader.buffered for link in links),
+            "bytes_unfinished": self._unfinished,
         }

@@ -33,6 +33,8 @@ class NodeParameters(Parameters):
     """Topics that all other nodes together may say they have."""
     queue_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
     """Bytes that may wait for a node that is slower than we are."""
+    max_peer_unfinished_bytes: int = Field(default=256 * 1024 * 1024, ge=1024)
+    """Bytes of packets that are not whole yet, of all nodes; then who has most of it is dropped."""
     relay: bool = False
     """Pass multicast and broadcast on, as the drawings of the protocol's documents do; each message
     once. Nodes of other make send it to their subscribers as often as they get it."""

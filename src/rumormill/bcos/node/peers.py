@@ -7,7 +7,7 @@ from functools import partial
 from random import Random
 from typing import Protocol
 
-from rumormill.bcos.amop.ports import PayloadDone
+from rumormill.bcos.amop.ports import NodeFacts, PayloadDone
 from rumormill.bcos.certificates.identity import Identify
 from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.node.dial_list import DialList
@@ -34,7 +34,7 @@ class AmopSide(Protocol):
     """What AMOP is told of other nodes."""
 
     def received(self, node: str, packet: P2PPacket) -> None:
-        """A packet of its module that is no answer; :class:`RemoteProtocolError` is charged."""
+        """A packet of its module that is no answer; what is of no use it charges itself."""
         ...
 
     def topics_changed(self, node: str) -> None:
@@ -127,6 +127,10 @@ class Peers:
         further = [] if self._reach is None else self._reach.nodes()
         return self._links.nodes() + further
 
+    def linked_nodes(self) -> Sequence[str]:
+        """Ids of those that there is a link to."""
+        return self._links.nodes()
+
     def topics_of(self, node: str) -> Sequence[str]:
         """The topics of a node, sorted; empty if it is not there."""
         return self._sync.known.of(node)
@@ -143,6 +147,11 @@ class Peers:
         """Answer a packet that a node has sent and waits for; False if it cannot leave."""
         return self.send(node, P2PPacket(-packet.protocol, packet.type, packet.seq, payload))
 
+    @property
+    def relays(self) -> bool:
+        """Whether multicasts of others are passed on, each once."""
+        return self._parameters.relay
+
     def relay_targets(self, topic: str, source: str | None, everywhere: bool) -> Sequence[str]:
         """Whom a message that came from ``source`` is passed on to: nobody unless that is set."""
         if not self._parameters.relay:
@@ -151,17 +160,25 @@ class Peers:
         return [node for node in nodes if node != source and node in self._links]
 
     def seen(self, message_id: bytes) -> bool:
-        """Whether a message was here before; it is remembered from now on."""
+        """Whether a message was here before; it is remembered from now on. For those that relay."""
         return self._relay.seen(message_id, self._turn.now)
+
+    def facts(self, node: str) -> NodeFacts:
+        """Where a node is, and what its certificate says; of one without a link, nothing."""
+        link = self._links.link_of(node)
+        if link is None:
+            return NodeFacts("", "", "")
+        return NodeFacts(link.address, link.identity.agency, link.identity.name)
+
+    def free(self, node: str) -> bool:
+        """Whether what is sent to the node leaves at once."""
+        by = node if self._reach is None else self._reach.next_hop(node) or node
+        link = self._links.link_of(node) or self._links.link_of(by)
+        return link is not None and link.outlet.free
 
     def charge(self, node: str, what: str, cost: float) -> None:
         """A node has made us do ``cost`` microseconds of work for nothing."""
         self.charge_work(node, what, cost, True)
-
-    def name_of(self, node: str) -> str:
-        """The common name in the certificate of a node that has a link; "" if it has none."""
-        link = self._links.link_of(node)
-        return "" if link is None else link.identity.name
 
     # ---- the way out
 

@@ -126,6 +126,11 @@ class Reach:
         way = self._ways.get(node)
         return None if way is None else way.seq
 
+    def next_hop(self, node: str) -> str | None:
+        """The neighbour by whom a node is reached."""
+        way = self._ways.get(node)
+        return None if way is None else way.by
+
     # ---- links
 
     def joined(self, node: str) -> None:

@@ -47,8 +47,8 @@ class Connection:
         """The node's id; its address, if it has none."""
         self.protocol = 0
         """What was agreed on; 0 before that."""
-        self.outlet = Outlet(turn, number, parameters.queue_bytes)
-        self.reader = FrameReader(HEADER_SIZE, parameters.largest_packet)
+        self.outlet = Outlet(turn, number, parameters.sdk_queue_bytes)
+        self.reader = FrameReader(HEADER_SIZE, parameters.largest_sdk_packet)
         self.work = Work(parameters.work_limits, turn.now)
         """What it made us do for nothing."""
         self.opened_at = self.read_at = turn.now

@@ -65,7 +65,10 @@ class SdkMachine:
         self._private = PrivateTopics(keys)
         self._pool = Pool(turn, parameters, random, identify, alarm, self)
         self._subscriptions = Subscriptions(turn, parameters, self._pool, self._private, alarm)
-        self._holders = Holders(turn, parameters, self._pool, self._private, self._questions, alarm)
+        self._holders = Holders(
+            turn, parameters, self._pool, self._private, self._questions,
+            self._subscriptions.reads, alarm,
+        )  # fmt: skip
         self._publishing = Publishing(
             turn, parameters, self._pool, self._private, self._questions,
             self._holders.of, self._subscriptions.changed,

@@ -109,7 +109,7 @@ class Pool:
         )
         connection.uuid = self.new_seq().decode()
         self._connections[input.connection] = self._by_address[address] = connection
-        self._set("handshake", connection, self._parameters.handshake_timeout)
+        self._set("handshake", connection, self._parameters.greeting_timeout)
         connection.begin(self.new_seq())
 
     def closed(self, number: int, reason: str) -> None:
@@ -202,7 +202,7 @@ class Pool:
     def _now_up(self, connection: Connection) -> None:
         self._timers.cancel(("handshake", connection.number))
         self._set("beat", connection, self._parameters.heartbeat_interval)
-        self._set("idle", connection, self._parameters.idle_timeout)
+        self._set("idle", connection, self._parameters.silence_timeout)
         self._turn.trace(
             trace.CONNECTION_OPENED, peer=connection.peer,
             address=connection.address, outbound=True, protocol=connection.protocol,
@@ -250,7 +250,7 @@ class Pool:
             elif what == "idle":
                 self._look_at_idle(connection)
             else:
-                seconds = self._parameters.handshake_timeout
+                seconds = self._parameters.greeting_timeout
                 self.drop(connection, f"no answer to the handshake within {seconds:g} s")
 
     def next_wake(self) -> tuple[float | None, ...]:
@@ -260,7 +260,7 @@ class Pool:
     def _look_at_idle(self, connection: Connection) -> None:
         if self._held:
             connection.read_at = self._turn.now  # its silence is of our making
-        ends_at = connection.read_at + self._parameters.idle_timeout
+        ends_at = connection.read_at + self._parameters.silence_timeout
         if ends_at <= self._turn.now:
             self.drop(connection, "timed_out")
         else:

@@ -66,6 +66,10 @@ class Subscriptions:
             del self._answered[topic]
             self._leave(topic)
 
+    def reads(self, topic: str) -> bool:
+        """Whether nodes count us among those who listen to a topic."""
+        return topic in self._read or topic in self._answered
+
     def is_answered(self, topic: str) -> bool:
         """Whether the application answers the messages of a topic itself."""
         return topic in self._answered
@@ -106,13 +110,13 @@ class Subscriptions:
         name = self._private.readable_name(topic)
         if name in self._by_name:
             return
-        if len(self._by_name) >= self._parameters.max_topics:
-            most = self._parameters.max_topics
+        if len(self._by_name) >= self._parameters.max_sdk_topics:
+            most = self._parameters.max_sdk_topics
             raise LocalProtocolError(f"{most} topics are subscribed to, and no more are allowed")
         self._by_name[name] = topic
         self.changed()
 
     def _leave(self, topic: str) -> None:
-        if topic not in self._read and topic not in self._answered:
+        if not self.reads(topic):
             del self._by_name[self._private.readable_name(topic)]
             self.changed()

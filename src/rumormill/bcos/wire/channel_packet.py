@@ -8,7 +8,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final, NamedTuple
 
-from rumormill.core.errors import RemoteProtocolError
+from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
 
 HEADER: Final = Struct("!IH32si")
 HEADER_SIZE: Final = HEADER.size
@@ -73,6 +73,8 @@ class ChannelPacket(NamedTuple):
 def encode_channel(packet: ChannelPacket) -> bytes:
     """The packet as it travels."""
     kind, seq, result, data = packet
+    if len(seq) != SEQ_SIZE:  # it would be cut or filled with zeros, and no answer would match
+        raise LocalProtocolError(f"a seq has {SEQ_SIZE} bytes, this one {len(seq)}")
     return HEADER.pack(HEADER_SIZE + len(data), kind, seq, result) + data
 
 

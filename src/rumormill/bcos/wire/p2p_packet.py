@@ -11,7 +11,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final, NamedTuple
 
-from cramjam import snappy
+from cramjam import DecompressionError, snappy
 
 from rumormill.bcos.wire.frames import MOST_BYTES
 from rumormill.core.errors import RemoteProtocolError
@@ -22,6 +22,9 @@ HEADER_SIZE: Final = HEADER.size
 COMPRESSED: Final = 0x8000
 COMPRESS_ABOVE: Final = 1024
 """Bytes of payload; smaller ones are sent as they are."""
+
+MOST_UNPACKED: Final = 22
+"""Bytes that one of snappy can stand for: its densest element has 3 and makes 64."""
 
 
 class Module:
@@ -70,14 +73,16 @@ def decode_p2p(raw: bytes, largest: int = MOST_BYTES) -> P2PPacket:
 
 
 def _unpacked(payload: bytes, largest: int) -> bytes:
-    """What was compressed; how large it will be is looked at before it takes any memory."""
+    """What was compressed; how large it says that it is is looked at before it takes any memory."""
     try:
         size = snappy.decompress_raw_len(payload)
-    except Exception:
+    except DecompressionError:
         raise RemoteProtocolError("bad_snappy", "no length") from None
     if size > largest:
         raise RemoteProtocolError("packet_too_large", f"{size} bytes unpacked, {largest} allowed")
+    if size > MOST_UNPACKED * len(payload):
+        raise RemoteProtocolError("bad_snappy", f"{len(payload)} bytes cannot become {size}")
     try:
         return bytes(snappy.decompress_raw(payload))
-    except Exception:
+    except DecompressionError:
         raise RemoteProtocolError("bad_snappy", f"{len(payload)} bytes") from None

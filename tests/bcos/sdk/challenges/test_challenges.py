@@ -15,7 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumormill.bcos.sdk.challenges.dialect import LONGEST_NUMBER, Dialect
-from rumormill.bcos.sdk.challenges.dialects import DIALECTS, KECCAK256, SHA1, SHA256, detect
+from rumormill.bcos.sdk.challenges.dialects import (
+    DIALECTS,
+    KECCAK256,
+    SHA1,
+    SHA256,
+    challenger,
+    detect,
+    prover,
+)
 from rumormill.bcos.sdk.topic_keys import TopicPrivateKey
 from rumormill.bcos.wire.verification import (
     LONGEST_PRIVATE_TOPIC,
@@ -97,6 +105,17 @@ def test_keccak_256_is_not_sha3() -> None:
 
 
 # ---- what holds for each
+
+
+@each_dialect
+def test_the_name_of_a_topic_does_as_well_as_a_channel_of_it(dialect: Dialect) -> None:
+    keys = [OURS.public_key]
+    question = challenger(dialect, keys)(NONCE, NAME)
+    assert detect(question.payload) is dialect
+    proof = prover(OURS)(question.payload)
+    assert question.check(proof) and not question.check(proof[:-1])
+    assert dialect.proves(dialect.challenge(NONCE, CHANNEL), proof, keys)
+    assert not question.check(prover(GO_SECOND)(question.payload))
 
 
 @each_dialect
@@ -244,9 +263,9 @@ def test_the_length_around_the_json_is_that_of_the_json() -> None:
 
 
 @each_dialect
-@pytest.mark.parametrize("topic", ["", "hello", NAME, push_channel(NAME), CHANNEL + "0"])
-def test_only_a_channel_is_asked(dialect: Dialect, topic: str) -> None:
-    with pytest.raises(LocalProtocolError, match="is not the VerifyChannel of a private topic"):
+@pytest.mark.parametrize("topic", ["", "hello", push_channel(NAME), CHANNEL + "0"])
+def test_only_of_a_private_topic_is_a_proof_asked(dialect: Dialect, topic: str) -> None:
+    with pytest.raises(LocalProtocolError, match="is no name of a private topic"):
         dialect.challenge(NONCE, topic)
 
 

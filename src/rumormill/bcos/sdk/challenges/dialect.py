@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from rumormill.bcos.sdk.topic_keys import SIGNATURE_SIZE, TopicPrivateKey, TopicPublicKey
 from rumormill.bcos.wire.json_text import read_object, text_of, write_json
-from rumormill.bcos.wire.verification import name_of_verify_channel
+from rumormill.bcos.wire.verification import is_need_verify, name_of_verify_channel
 from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
 
 NONCE_SIZES: Final = range(16, 33)
@@ -41,7 +41,7 @@ class Dialect(Protocol):
         ...
 
     def challenge(self, nonce: bytes, topic: str) -> bytes:
-        """A publisher's challenge; ``topic`` is the VerifyChannel that it goes to.
+        """A publisher's challenge; ``topic`` is the VerifyChannel that it goes to, or its name.
 
         The nonce has 16 to 32 bytes that nobody can guess.
         """
@@ -71,10 +71,10 @@ def number_of_nonce(nonce: bytes) -> str:
 
 
 def name_asked_for(topic: str) -> str:
-    """The private topic's name whose VerifyChannel ``topic`` is."""
-    name = name_of_verify_channel(topic)
+    """The private topic's name, of itself or of a VerifyChannel."""
+    name = topic if is_need_verify(topic) else name_of_verify_channel(topic)
     if name is None:
-        raise LocalProtocolError(f"{topic[:60]!r} is not the VerifyChannel of a private topic")
+        raise LocalProtocolError(f"{topic[:60]!r} is no name of a private topic")
     return name
 
 

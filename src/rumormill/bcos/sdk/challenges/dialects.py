@@ -1,15 +1,17 @@
-"""All dialects, by name and by how they look."""
+"""All dialects, by name and by how they look, and what a machine needs of them with the keys."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from rumormill.bcos.sdk.challenges.dialect import Dialect
 from rumormill.bcos.sdk.challenges.keccak256 import Keccak256Dialect
 from rumormill.bcos.sdk.challenges.sha1 import Sha1Dialect
 from rumormill.bcos.sdk.challenges.sha256 import Sha256Dialect
+from rumormill.bcos.sdk.topic_keys import TopicPrivateKey, TopicPublicKey
 from rumormill.core.errors import RemoteProtocolError
 
 KECCAK256: Final[Dialect] = Keccak256Dialect()
@@ -34,3 +36,35 @@ def detect(challenge: bytes) -> Dialect:
         if dialect.recognises(challenge):
             return dialect
     raise RemoteProtocolError("bad_challenge", f"{len(challenge)} bytes of no dialect that we know")
+
+
+class Question(NamedTuple):
+    """A challenge that was sent, and who may answer it."""
+
+    dialect: Dialect
+    payload: bytes
+    public_keys: Sequence[TopicPublicKey]
+
+    def check(self, proof: bytes) -> bool:
+        """Whether the answer is by one of the keys."""
+        return self.dialect.proves(self.payload, proof, self.public_keys)
+
+
+def challenger(
+    dialect: Dialect, public_keys: Sequence[TopicPublicKey]
+) -> Callable[[bytes, str], Question]:
+    """For a publisher: makes a question of a nonce and a private topic's name or VerifyChannel."""
+
+    def ask(nonce: bytes, topic: str) -> Question:
+        return Question(dialect, dialect.challenge(nonce, topic), public_keys)
+
+    return ask
+
+
+def prover(private_key: TopicPrivateKey) -> Callable[[bytes], bytes]:
+    """For a subscriber: answers a challenge of any dialect."""
+    return partial(_prove, private_key)
+
+
+def _prove(private_key: TopicPrivateKey, challenge: bytes) -> bytes:
+    return detect(challenge).prove(challenge, private_key)
