@@ -23,7 +23,7 @@ import rumormill
 from bench.bcos.bare_lines import LINES, Line, Packets, Turn
 from bench.bcos.load import (
     SIZE,
-    TOPIC,
+    UNICAST_TOPIC,
     WINDOW,
     Arrivals,
     Arrived,
@@ -36,7 +36,7 @@ from bench.bcos.load import (
 from rumormill.bcos.live import tls_contexts
 from rumormill.bcos.live.certificate_folder import load_certificates
 
-HEAD = struct.Struct(f"!IH{36 + 1 + len(TOPIC)}x")
+HEAD = struct.Struct(f"!IH{36 + 1 + len(UNICAST_TOPIC)}x")
 """As long as the header of a channel packet with its topic: length, type, and what nobody reads."""
 LENGTH = HEAD.size + SIZE
 UNICAST, MULTICAST = 0x30, 0x35

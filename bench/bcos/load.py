@@ -20,7 +20,8 @@ from typing import Any, Protocol
 
 from rumormill.core.percentiles import percentile
 
-TOPIC = "bench"
+UNICAST_TOPIC, MULTICAST_TOPIC = "ucast", "mcast"
+"""Equally long."""
 SIZE = 1024
 """Bytes of a message, and of its answer."""
 
