@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -11,8 +12,8 @@ from rumormill.bcos.node.machine import CHANNEL, NodeMachine
 from rumormill.bcos.node.parameters import NodeParameters
 from rumormill.bcos.wire.p2p_packet import Module, P2PPacket, decode_p2p, encode_p2p
 from rumormill.bcos.wire.topic_state import TopicType
-from rumormill.core.machine import Subscribe
-from rumormill.core.transport import BytesReceived, Dial, TransportOpened, WriteBytes
+from rumormill.core.machine import Check, Checked, Subscribe, Verdict
+from rumormill.core.transport import BytesReceived, Dial, Listening, TransportOpened, WriteBytes
 from tests.helpers.bcos.machine_network import (
     MachineNetwork,
     credentials_of,
@@ -88,6 +89,23 @@ class Nodes(MachineNetwork):
     def subscribe(self, name: str, *topics: str) -> None:
         """The application of a node subscribes."""
         self.feed(name, *map(Subscribe, topics))
+
+    def own(self, name: str, topics: Iterable[str]) -> None:
+        """The SDKs of a node have these topics, and no others."""
+        machine = self.node(name)
+        machine.handle(Listening(()), self.now)  # so that it knows the time
+        machine.board.set("sdks", list(topics))
+        self._arm(name)
+
+    def run_accepting(self, seconds: float) -> None:
+        """Let time pass; every message that an application checks is welcome."""
+        until = self.now + seconds
+        while self.now < until:
+            self.run(0.01)
+            for name in list(self.machines):
+                checks = self.of(name, Check)
+                self.effects[name] = [e for e in self.effects[name] if e not in checks]
+                self.feed(name, *(Checked(check.token, Verdict.ACCEPT) for check in checks))
 
     def linked(self, name: str) -> str:
         """The letters of those that a node has links to, by its own word."""

@@ -129,7 +129,6 @@ class Sdk:
         self.side = side
         self.connection = connection
         self.name = f"sdk-{connection}"
-        self._read = 0
 
     def send(
         self, kind: int, seq: bytes = seq(0), data: bytes = b"", result: int = 0
@@ -158,14 +157,9 @@ class Sdk:
         return self.send(ChannelType.RESPONSE, to.seq, body)
 
     def take(self) -> list[ChannelPacket]:
-        """What it was written since the last time: each packet in a write of its own."""
-        mine = [
-            effect.data
-            for effect in self.side.effects
-            if isinstance(effect, WriteBytes) and effect.connection == self.connection
-        ]
-        new, self._read = mine[self._read :], len(mine)
-        return [decode_channel(raw) for raw in new]
+        """What it was written since the last time."""
+        written = self.side.written.pop(self.connection, [])
+        return [decode_channel(raw) for raw in written]
 
     @property
     def closed(self) -> str | None:
@@ -191,6 +185,8 @@ class SdkSide:
         self.board = TopicBoard()
         self.nodes = MadeUpNodes()
         self.effects: list[Any] = []
+        self.written: dict[int, list[bytes]] = {}
+        """What each SDK was written and has not read: each packet in a write of its own."""
         self._accept = accept
         settings, alarm, random = ChannelParameters(**parameters), Alarm(), Random(seed)
         self.amop = Amop(self.turn, self.board, self.nodes, random, settings)
@@ -203,6 +199,8 @@ class SdkSide:
         effects = self.turn.take()
         self.effects += effects
         for effect in effects:
+            if isinstance(effect, WriteBytes):
+                self.written.setdefault(effect.connection, []).append(effect.data)
             if isinstance(effect, Check) and self._accept:
                 self.application.handle(Checked(effect.token, Verdict.ACCEPT))
                 self.settle()

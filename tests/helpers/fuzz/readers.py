@@ -16,6 +16,21 @@ from unittest import mock
 
 import pyarrow as pa
 
+from rumormill.bcos.sdk.challenges.dialects import DIALECTS, detect
+from rumormill.bcos.sdk.topic_keys import TopicPrivateKey, TopicPublicKey
+from rumormill.bcos.wire import channel_packet as bcos_channel
+from rumormill.bcos.wire import p2p_packet as bcos_p2p
+from rumormill.bcos.wire.frames import FrameReader as BcosFrameReader
+from rumormill.bcos.wire.json_text import read_json as read_bcos_json
+from rumormill.bcos.wire.topic_body import decode_body
+from rumormill.bcos.wire.verification import (
+    decode_topic_status,
+    decode_verify_request,
+    need_verify,
+    verify_channel,
+    verify_channels,
+    verify_channels_of,
+)
 from rumormill.bep50.live.key_file import item_key_in
 from rumormill.bep50.overlay import saved_state
 from rumormill.bep50.wire import addresses as bep50_addresses
@@ -404,6 +419,96 @@ add("trace file", in_a_file(examine), "capture.foreign.detect capture.foreign.so
     pumps={"lines": Pump(b"", GO_LINE), "spaces": Pump(b"", b" "),
            "spaces in it": Pump(b"{", b" "), "one event": Pump(b"\xff\xff\x3f", b"a"),
            "bad gzip": Pump(b"\x1f\x8b\x08\x00" + bytes(6), b"\x00")})  # fmt: skip
+
+
+# ---- FISCO BCOS
+
+
+def bcos_packets(smallest: int, decode: Callable[[bytes], object]) -> Callable[[bytes, int], None]:
+    def read(data: bytes, size: int) -> None:
+        reader = BcosFrameReader(smallest)
+        for piece in pieces(data, size):
+            for raw in reader.feed(piece):
+                decode(raw)
+
+    return read
+
+
+def a_channel_packet(raw: bytes) -> None:
+    decode_body(bcos_channel.decode_channel(raw).data)
+
+
+def a_list_of_topics(raw: bytes) -> None:
+    topics = raw.decode("latin-1").split("\t")
+    verify_channels(topics)
+    verify_channels_of(need_verify("a"), topics)
+
+
+TOPIC_KEY = TopicPrivateKey(b"k" * 32)
+CHANNEL = verify_channel(need_verify("a"), "0" * 32)
+
+
+def a_challenge(raw: bytes) -> None:
+    detect(raw).prove(raw, TOPIC_KEY)
+
+
+def a_proof(raw: bytes) -> None:
+    for dialect in DIALECTS.values():
+        dialect.proves(dialect.challenge(bytes(16), CHANNEL), raw, [TOPIC_KEY.public_key])
+
+
+CHANNEL_PACKET = bcos_channel.encode_channel(
+    bcos_channel.ChannelPacket(bcos_channel.ChannelType.REQUEST, bcos_channel.NO_SEQ, 0, b"\x02a!")
+)
+P2P_PACKET = bcos_p2p.encode_p2p(bcos_p2p.P2PPacket(bcos_p2p.Module.TOPIC, 1, 0, b"1\ta"))
+PACKED_PACKET = bcos_p2p.encode_p2p(bcos_p2p.P2PPacket(bcos_p2p.Module.AMOP, 1, 7, bytes(1100)))
+STATUS = b'{"checkResult":0,"nodeId":"' + b"a" * 128 + b'","topic":"'
+add("channel packets", bcos_packets(bcos_channel.HEADER_SIZE, a_channel_packet),
+    "bcos.wire.frames bcos.wire.channel_packet bcos.wire.topic_body", in_pieces=True,
+    words=(CHANNEL_PACKET, CHANNEL_PACKET[:42], b"\x00\x00\x00", b"\x2b", b"\x00\x30", b"a"),
+    pumps={"packets": Pump(b"", CHANNEL_PACKET), "one packet": Pump(b"\x00\x10\x00\x00", b"a"),
+           "empty packets": Pump(b"", b"\x00\x00\x00\x2a" + bytes(38)),
+           "lengths": Pump(b"", b"\x00\x00\x00\x2a")})  # fmt: skip
+add("packets of nodes", bcos_packets(bcos_p2p.HEADER_SIZE, bcos_p2p.decode_p2p),
+    "bcos.wire.frames bcos.wire.p2p_packet", in_pieces=True,
+    words=(P2P_PACKET, PACKED_PACKET, PACKED_PACKET[:16], b"\x00\x00\x00", b"\x10", b"\x80", b"a"),
+    pumps={"packets": Pump(b"", P2P_PACKET), "one packet": Pump(b"\x00\x10\x00\x00", b"a"),
+           "compressed": Pump(b"", PACKED_PACKET),
+           "empty packets": Pump(b"", b"\x00\x00\x00\x10" + bytes(12))})  # fmt: skip
+add("JSON of bcos", whole(read_bcos_json), "bcos.wire.json_text",
+    words=(b"\\ud800", b"\\udc00", *JSON_WORDS),
+    pumps={**JSON_PUMPS, "lists in a list": Pump(b"[0", b",[]", b"]"),
+           "halves of pairs": Pump(b'"', b"\\ud800", b'"'),
+           "pairs": Pump(b'"', b"\\ud83d\\ude00", b'"')})  # fmt: skip
+add("verification", whole(decode_verify_request), "bcos.wire.verification",
+    words=(STATUS, b'"topicForCert":"' + CHANNEL.encode() + b'"', *JSON_WORDS), pumps=JSON_PUMPS,
+)  # fmt: skip
+add("status of a topic", whole(decode_topic_status), "bcos.wire.verification",
+    words=(STATUS, *JSON_WORDS),
+    pumps={**JSON_PUMPS, "a topic": Pump(STATUS + b"#!$TopicNeedVerify_", b"a", b'"}'),
+           "a result": Pump(b'{"checkResult":', b"9", b"}")})  # fmt: skip
+add("topics of a node", whole(a_list_of_topics), "bcos.wire.verification",
+    pumps={"channels": Pump(b"", CHANNEL.encode() + b"\t"), "tabs": Pump(b"", b"\t"),
+           "one topic": Pump(b"#!$VerifyChannel_#!$TopicNeedVerify_", b"a"),
+           "one id": Pump(b"#!$VerifyChannel_#!$TopicNeedVerify_a_", b"0")})  # fmt: skip
+DIALECT_MODULES = " ".join(
+    f"bcos.sdk.challenges.{name}" for name in ("dialect", "dialects", *DIALECTS)
+)
+add("challenge", whole(a_challenge), DIALECT_MODULES,
+    words=(b'{"randValue":"', b"7", b'","topic":"', b'"}', b"\x02a\x00\x14", *JSON_WORDS),
+    pumps={**JSON_PUMPS, "digits": Pump(b'{"randValue":"', b"7", b'"}'), "bytes": Pump(b"", b"a"),
+           "a text": Pump(b"\x02a\x03\x20", b"a")})  # fmt: skip
+add("proof", whole(a_proof), DIALECT_MODULES,
+    words=(b'{"signature":"', b"MAYCAQECAQE=", b'"}', b"\x02a\x00\x1f", *JSON_WORDS),
+    pumps={**JSON_PUMPS, "base64": Pump(b'{"signature":"', b"AAAA", b'"}'),
+           "bytes": Pump(b"", b"a"), "DER": Pump(b'{"signature":"MIIB', b"AgEB", b'"}'),
+           "framed": Pump(b"\x02a\x03\x20", b'{"signature":"AAAA"}')})  # fmt: skip
+add("keys of topics", whole(TopicPublicKey.from_pem), "bcos.sdk.topic_keys",
+    words=(b"-----BEGIN PUBLIC KEY-----\n", b"-----END PUBLIC KEY-----\n", b"MFYw", b"\n", b"A"),
+    pumps={"labels": Pump(b"", b"-----BEGIN PUBLIC KEY-----\n"), "dashes": Pump(b"", b"-----"),
+           "a long label": Pump(b"-----BEGIN ", b"A"), "starts": Pump(b"", b"-----BEGIN "),
+           "base64": Pump(b"-----BEGIN PUBLIC KEY-----\n", b"AAAA",
+                          b"\n-----END PUBLIC KEY-----\n")})  # fmt: skip
 
 
 # ---- what users and programs on this machine write

@@ -24,6 +24,9 @@ from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.timers import Alarm, Timers
 
+SUBSCRIBERS_UNKNOWN: Final = "subscribers_unknown"
+"""A node cannot tell who listens; whoever waits for subscribers of a topic need not any more."""
+
 QUESTION: Final = "rumormill_subscribers"
 QUESTION_OF_OTHERS: Final = "getPeers"
 GROUP: Final = 1
@@ -68,6 +71,13 @@ class Holders:
     def of(self, topic: str) -> tuple[str, ...] | None:
         """The nodes that have subscribers of a topic; None if nobody can tell."""
         return self._known.get(topic)
+
+    def has_targets(self, topic: str) -> bool:
+        """Whether a message would find somebody; if our node cannot tell, it may."""
+        connection = next(iter(self._pool.up()), None)
+        if connection is None:
+            return False
+        return connection.asks_peers is None or bool(self._known.get(topic))
 
     def watch(self, topic: str, watching: bool) -> None:
         """Somebody begins or ends to wait for subscribers; those are asked for more often."""
@@ -185,6 +195,7 @@ class Holders:
             connection.asks_peers = None if asked_peers else True
         if connection.asks_peers is None:
             self._known[topic] = None
+            self._turn.trace(SUBSCRIBERS_UNKNOWN, peer=connection.peer)
         else:
             self._timers.set(topic, self._turn.now)
 

@@ -138,10 +138,13 @@ class SdkMachine:
         """The nodes that have subscribers of a topic; None if nobody can tell."""
         return self._holders.of(topic)
 
-    def check_publishable(self, topic: str) -> None:
-        """Raise :class:`LocalProtocolError` if nothing can be published to a topic."""
-        if self._private.publish_to(topic):
-            self._subscriptions.changed()
+    def has_targets(self, topic: str) -> bool:
+        """Whether a message would find somebody; if our node cannot tell, it may."""
+        return self._holders.has_targets(topic)
+
+    def check_message(self, topic: str, size: int) -> None:
+        """Raise :class:`LocalProtocolError` if a message of so many bytes cannot be published."""
+        self._publishing.check(topic, size)
 
     def check_readable(self, topic: str) -> None:
         """Raise :class:`LocalProtocolError` if a topic cannot be subscribed to."""
@@ -181,7 +184,7 @@ class SdkMachine:
 
     def _watch(self, input: Watch) -> None:
         if input.watching:
-            self.check_publishable(input.topic)
+            self._publishing.prepare(input.topic)
         self._holders.watch(*input)
 
     def _hold(self, input: Hold) -> None:

@@ -67,17 +67,18 @@ class PrivateTopics:
             )
         return self.name(topic)
 
-    def publish_to(self, topic: str) -> bool:
-        """We publish to a topic; True if nodes have to be told a name that they do not know."""
-        if not self.is_private(topic):
-            self.name(topic)
-            return False
-        if not self.keys.public_keys:
+    def publishable_name(self, topic: str) -> str:
+        """The name of a topic that we want to publish to."""
+        if self.is_private(topic) and not self.keys.public_keys:
             raise LocalProtocolError(
                 f"the topic {topic[:40]!r} is private, and there are no public_keys of its readers"
             )
-        name = self.name(topic)
-        if name in self._published:
+        return self.name(topic)
+
+    def publish_to(self, topic: str) -> bool:
+        """We publish to a topic; True if nodes have to be told a name that they do not know."""
+        name = self.publishable_name(topic)
+        if not self.is_private(topic) or name in self._published:
             return False
         if len(self._published) >= self.keys.max_topics:
             most = self.keys.max_topics

@@ -111,15 +111,24 @@ class Publishing:
         if publication is not None:
             self._questions.forget(publication.seq)
 
+    def check(self, topic: str, size: int) -> str:
+        """The topic's name on the wire; :class:`LocalProtocolError` if a message cannot be sent."""
+        name = self._private.publishable_name(topic)
+        largest = self._parameters.largest_message(len(name.encode()))
+        if size > largest:
+            raise MessageTooLargeError(size, largest)
+        return name
+
+    def prepare(self, topic: str) -> None:
+        """We are a publisher of a topic: nodes have to know, if it is a private one."""
+        if self._private.publish_to(topic):
+            self._changed()
+
     def _begin(self, mode: str, input: Unicast | Multicast) -> None:
         if input.token in self._by_token:
             raise LocalProtocolError(f"the token {input.token} is in use")
-        name = self._private.name(input.topic)
-        largest = self._parameters.largest_message(len(name.encode()))
-        if len(input.data) > largest:
-            raise MessageTooLargeError(len(input.data), largest)
-        if self._private.publish_to(input.topic):
-            self._changed()
+        name = self.check(input.topic, len(input.data))
+        self.prepare(input.topic)
         body = encode_body(name, input.data)
         until = self._turn.now + input.timeout
         publication = _Publication(mode, input, self._pool.new_seq(), body, until)

@@ -49,8 +49,8 @@ class FrameReader:
         """Each packet that is whole now, its length included.
 
         Raises :class:`RemoteProtocolError` at a length that no packet can have, after those before;
-        and each time from then on: nobody knows where the next packet begins. Who does not walk it
-        to its end gets the rest the next time.
+        and each time from then on: nobody knows where the next packet begins. Who takes one and
+        does not come back for the others gets them the next time.
         """
         if self._unread:
             data = self._unread[self._start :] + data

@@ -80,11 +80,7 @@ ANSWERS_UNREAD = "answers_not_read"
 
 
 def failure_of(error: ssl.SSLError) -> Failure:
-    """What went wrong.
-
-    >>> failure_of(ssl.SSLError(1, "[SSL: NO_SHARED_CIPHER] no shared cipher (_ssl.c:1006)"))
-    Failure(reason='tls_error', detail='no shared cipher')
-    """
+    """What went wrong."""
     if isinstance(error, ssl.SSLCertVerificationError):
         reason = OF_CERTIFICATES.get(error.verify_code, REFUSED_CERTIFICATE)
         return Failure(reason, error.verify_message)
@@ -92,6 +88,10 @@ def failure_of(error: ssl.SSLError) -> Failure:
 
 
 def _sentence(error: ssl.SSLError) -> str:
-    """What OpenSSL says, without where in its own code that was."""
+    """What OpenSSL says, without where in Python's code that was.
+
+    >>> _sentence(ssl.SSLError(1, "[SSL: NO_SHARED_CIPHER] no shared cipher (_ssl.c:1006)"))
+    'no shared cipher'
+    """
     text = str(error.args[-1]) if error.args else ""
     return text.rpartition("] ")[2].partition(" (_ssl.c")[0]
