@@ -41,16 +41,24 @@ class Message(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """The message as a JSON object: ``data`` as text, or ``data_base64`` if it is not UTF-8."""
-        try:
-            data: dict[str, Any] = {"data": self.data.decode("utf-8")}
-        except UnicodeDecodeError:
-            data = {"data_base64": base64.b64encode(self.data).decode("ascii")}
         return {
             "topic": self.topic,
-            **data,
+            **bytes_as_json("data", self.data),
             "sender": self.sender,
             "id": self.id.hex(),
             "received_at": self.received_at,
             "received_from": self.received_from,
             **self.fields,
         }
+
+
+def bytes_as_json(name: str, data: bytes) -> dict[str, str]:
+    """Bytes as a field of a JSON object: as text, or as ``NAME_base64`` if they are not UTF-8.
+
+    >>> bytes_as_json("data", b"rain"), bytes_as_json("data", b"\\xff")
+    ({'data': 'rain'}, {'data_base64': '/w=='})
+    """
+    try:
+        return {name: data.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {f"{name}_base64": base64.b64encode(data).decode("ascii")}

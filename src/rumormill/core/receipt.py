@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from rumormill.core.message import NO_FIELDS
+from rumormill.core.message import NO_FIELDS, bytes_as_json
 
 
 class Receipt(NamedTuple):
@@ -37,12 +37,15 @@ class Receipt(NamedTuple):
         return bool(self.reached or self.queued)
 
     def to_json(self) -> dict[str, Any]:
-        """The receipt as a JSON object."""
+        """The receipt as a JSON object; bytes among its fields as in a message."""
+        fields: dict[str, Any] = {}
+        for name, value in self.fields.items():
+            fields |= bytes_as_json(name, value) if isinstance(value, bytes) else {name: value}
         return {
             "id": self.id.hex(),
             "topic": self.topic,
             "reached": list(self.reached),
             "queued": list(self.queued),
             "dropped": dict(self.dropped),
-            **self.fields,
+            **fields,
         }

@@ -44,7 +44,7 @@ def new_machine(name: str, access: Access | None = None, **parameters: Any) -> N
     """The machine of a node."""
     return NodeMachine(
         id_of(name),
-        ISSUER,
+        (ISSUER,),
         Random(name),
         NodeParameters(**parameters),
         access=access,

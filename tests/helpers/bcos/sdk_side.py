@@ -191,7 +191,7 @@ class SdkSide:
         settings, alarm, random = ChannelParameters(**parameters), Alarm(), Random(seed)
         self.amop = Amop(self.turn, self.board, self.nodes, random, settings)
         self.application = Application(self.turn, self.amop, random, "test", alarm)
-        self.server = ChannelServer(self.turn, self.amop, identify, ISSUER, settings, alarm)
+        self.server = ChannelServer(self.turn, self.amop, identify, (ISSUER,), settings, alarm)
         self._connections = 0
 
     def settle(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from rumormill.bcos.amop.amop import Amop
 from rumormill.bcos.certificates.identity import Identify
 from rumormill.bcos.channel import toll
@@ -21,8 +23,8 @@ from rumormill.core.transport import CloseTransport
 class ChannelServer:
     """All sessions of SDKs of one node.
 
-    ``identify`` reads certificates, and ``issuer`` is that of the node's own: with
-    ``check_issuer``, only SDKs of the same one are let in.
+    ``identify`` reads certificates, and ``issuers`` are those of the node's own, one or one for
+    each profile: with ``check_issuer``, only SDKs of theirs are let in.
     """
 
     def __init__(
@@ -30,14 +32,14 @@ class ChannelServer:
         turn: Turn,
         amop: Amop,
         identify: Identify,
-        issuer: str,
+        issuers: Collection[str],
         parameters: ChannelParameters,
         alarm: Alarm,
     ) -> None:
         self._turn = turn
         self._amop = amop
         self._identify = identify
-        self._issuer = issuer
+        self._issuers = issuers
         self._parameters = parameters
         self._sessions: dict[int, Session] = {}
         self._addresses: dict[int, str] = {}
@@ -167,8 +169,8 @@ class ChannelServer:
         if len(self._sessions) >= most:
             raise RemoteProtocolError("too_many_sessions", f"{most} are there")
         identity = self._identify(credentials)
-        if self._parameters.check_issuer and identity.issuer != self._issuer:
-            detail = f"issued by {identity.issuer!r}, the node's by {self._issuer!r}"
+        if self._parameters.check_issuer and identity.issuer not in self._issuers:
+            detail = f"issued by {identity.issuer!r}, the node's by {', '.join(self._issuers)!r}"
             raise RemoteProtocolError("issuer_mismatch", detail)
         return identity.agency
 

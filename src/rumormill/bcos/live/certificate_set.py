@@ -40,3 +40,9 @@ class CertificateFolder:
     def identity(self) -> Identity:
         """Who the owner is."""
         return self.own.identity
+
+    @property
+    def issuers(self) -> tuple[str, ...]:
+        """Who issued its certificates: those of RSA have a CA of theirs."""
+        sets = (self.own,) if self.channel is None else (self.own, self.channel)
+        return tuple(dict.fromkeys(each.identity.issuer for each in sets))

@@ -95,9 +95,7 @@ class Responders:
 
         task.add_done_callback(done)
 
-    async def _wait(
-        self, responder: _Responder, effect: Request, answer: Awaitable[bytes]
-    ) -> None:
+    async def _wait(self, responder: _Responder, effect: Request, answer: Awaitable[bytes]) -> None:
         try:
             async with asyncio.timeout(responder.timeout):
                 data = await answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from random import Random
 
 from rumormill.bcos.amop.amop import Amop
@@ -36,14 +37,14 @@ CHANNEL = "channel"
 class NodeMachine:
     """A node without I/O: see :mod:`rumormill.core.machine`.
 
-    ``node_id`` is its own, and ``issuer`` who issued its certificate for SDKs. ``identify`` reads
+    ``node_id`` is its own, and ``issuers`` who issued its certificates. ``identify`` reads
     the certificates of nodes, ``identify_sdk`` those of SDKs.
     """
 
     def __init__(
         self,
         node_id: str,
-        issuer: str,
+        issuers: Collection[str],
         random: Random,
         node: NodeParameters | None = None,
         channel: ChannelParameters | None = None,
@@ -66,7 +67,7 @@ class NodeMachine:
         )  # fmt: skip
         self.amop = Amop(turn, self.board, self.peers, Random(random.getrandbits(64)), channel)
         self.peers.amop = self.amop
-        self.channel = ChannelServer(turn, self.amop, identify_sdk, issuer, channel, alarm)
+        self.channel = ChannelServer(turn, self.amop, identify_sdk, issuers, channel, alarm)
         self.application = Application(
             turn, self.amop, Random(random.getrandbits(64)), network, alarm
         )
@@ -115,6 +116,12 @@ class NodeMachine:
         """When :meth:`wake` wants to be called next."""
         soonest = self._alarm.soonest
         return None if soonest == NEVER else soonest
+
+    def holders(self, topic: str) -> list[str]:
+        """Nodes with subscribers that a message of the application would get to; this one, too."""
+        here = self.amop.listeners.of(topic)
+        others = any(subscriber is not self.application for subscriber in here)
+        return self.amop.holders(topic) + ([self.node_id] if others else [])
 
     def sizes(self) -> dict[str, int]:
         """How much is kept, for tests of memory."""
