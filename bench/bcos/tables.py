@@ -44,7 +44,7 @@ def _path_table(part: Row) -> Table:
             *(f"{hop} us" for hop in HOPS),
         ],
         notes=[
-            f"Medians of {part['rounds']} rounds, in which both paths take turns. CPU: of the whole"
+            f"Medians of {part['rounds']} rounds, in which the paths take turns. CPU: of the whole"
             " process in us, for a message and what comes back for it, in all and at each hop."
             " unicast: round trips, the answer has 1 KiB, too. multicast: until the subscriber has"
             " it; the publisher's node answers with a copy, and 64 of these answers and 256"

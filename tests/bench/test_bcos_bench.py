@@ -2,22 +2,55 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench.bcos.bare_lines import LINES
-from bench.bcos.path_bench import Measured, PathPlan, count_for, ratios, results
+from bench.bcos.path_bench import PATHS, Measured, PathPlan, count_for, ratios, results
 from bench.bcos.paths import CASES, HOPS, Sample, bare_path, sample_of
 from bench.bcos.tables import bcos_goals, bcos_tables
 from bench.bcos.wiretap import RecordCounter, Traffic
 from rumormill.bcos.live.chain_folder import extend_chain
 
+ROOT = Path(__file__).parents[2]
+PATIENCE = 240
+"""Seconds for what takes half a minute on an idle machine."""
+
 
 def sample(per_second: float, cpu: float, received: int = 100) -> Sample:
     done = {"count": received, "seconds": 100 / per_second, "p50_us": 10.0, "p99_us": 20.0}
     return sample_of(100, done, dict.fromkeys(HOPS, cpu / len(HOPS) / 1e6 * 100))
+
+
+@pytest.mark.timeout(PATIENCE + 60)
+def test_a_quick_run_loses_nothing_and_writes_its_tables(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "bench", "bcos", "--quick", "--json"]
+    done = subprocess.run(
+        [*command, "--output", str(tmp_path)],
+        cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    part = json.loads(done.stdout)["bcos"]
+    assert part["paths"]["failed_rounds"] == []
+    assert [(row["case"], row["path"]) for row in part["paths"]["rows"]] == [
+        (case.name, path) for case in CASES for path in PATHS
+    ]
+    for row in part["paths"]["rows"]:
+        assert row["lost"] == 0
+        assert row["per_second"]["median"] > 0
+    for row in part["sync"]["rows"]:
+        assert row["missing"] == ""
+        # A seq, the question and the changes; and the heartbeats that came between.
+        assert row["single"]["packets"] >= 3 * part["sync"]["changes"]
+        assert row["quiet"]["packets"] >= 1
+    page = (tmp_path / "latest.md").read_text()
+    assert "| unicast, 64 in flight | ours / bare |" in page
+    assert "at most twice (2.00)" in page
 
 
 # ---- arithmetic
