@@ -97,18 +97,19 @@ def _sync_table(part: Row) -> Table:
         f"What two nodes tell each other of topics, {part['sdks']} SDKs on one of them",
         ["topics", "joining B", "packets", "one change B", "packets",
          f"{part['changes']} at once B", "packets", "quiet B/min", "packets/min",
-         "node us/change"],
+         "node us/change", "node idle cores"],
         notes=[
             "Counted in TLS records between the nodes, both directions, without what TLS adds; a"
             " packet of more than 16 KiB counts as several. joining: until the second node has the"
             f" list. one change: an SDK listens to one more topic, mean of {part['changes']}, each"
-            " after the nodes were quiet. at once: each by another SDK. Nodes of other make are"
-            " sent the whole list at each change, as they cannot read anything else.",
+            " after the nodes were quiet. at once: each by another SDK. node: CPU of the one with"
+            " the SDKs; for a change, besides what it takes while nothing changes; and that. Nodes"
+            " of other make are sent the whole list at each change: they can read nothing else.",
         ],
     )  # fmt: skip
     for row in part["rows"]:
         if row["missing"]:
-            table.lines.append([number(row["topics"]), f"missing: {row['missing']}", *["-"] * 8])
+            table.lines.append([number(row["topics"]), f"missing: {row['missing']}", *["-"] * 9])
             continue
         minutes = part["quiet_seconds"] / 60
         figures = [
@@ -117,6 +118,7 @@ def _sync_table(part: Row) -> Table:
             *_traffic(row["burst"]),
             *_traffic(row["quiet"], minutes),
             row["cpu_us_per_change"],
+            row["idle_cpu"],
         ]
         table.lines.append([number(row["topics"]), *(number(value) for value in figures)])
     return table

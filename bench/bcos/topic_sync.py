@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,25 +69,28 @@ async def _measure(certificates: Path, topics: int, plan: SyncPlan) -> Row:
         tap = await stack.enter_async_context(_tapped(first.address))
         await start_node(stack, "the other node", certificates / "nodes" / "1", tap.address)
         joined = await tap.quiet(SETTLED * 4, Traffic(), PATIENCE)
-        cpu = cpu_seconds(first.program.pid)
+        cpu, began = cpu_seconds(first.program.pid), time.monotonic()
         for number in range(plan.changes):
             before = tap.traffic()
             await crowd.say(sdks=[number % plan.sdks], topic=f"single-{number}")
             await tap.quiet(SETTLED, before, PATIENCE)
         single = tap.traffic().since(joined)
-        cpu = cpu_seconds(first.program.pid) - cpu
+        cpu, seconds = cpu_seconds(first.program.pid) - cpu, time.monotonic() - began
         before = tap.traffic()
         await crowd.say(sdks=list(range(plan.changes)), topic="burst")
         burst = (await tap.quiet(SETTLED * 4, before, PATIENCE)).since(before)
-        before = tap.traffic()
+        before, idle = tap.traffic(), cpu_seconds(first.program.pid)
         await asyncio.sleep(plan.quiet_seconds)
         quiet = tap.traffic().since(before)
+        # What the SDKs take by being there: they say that they are, and ask who listens.
+        idle = (cpu_seconds(first.program.pid) - idle) / plan.quiet_seconds
         return {
             "joining": joined._asdict(),
             "single": single._asdict(),
             "burst": burst._asdict(),
             "quiet": quiet._asdict(),
-            "cpu_us_per_change": cpu / plan.changes * 1e6,
+            "idle_cpu": idle,
+            "cpu_us_per_change": max(cpu - idle * seconds, 0.0) / plan.changes * 1e6,
         }
 
 

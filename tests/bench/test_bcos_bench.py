@@ -104,6 +104,7 @@ def part(measured: Measured, many: dict[str, Any]) -> dict[str, Any]:
         "burst": {"bytes": 300, "packets": 3},
         "quiet": {"bytes": 80, "packets": 4},
         "cpu_us_per_change": 90.0,
+        "idle_cpu": 0.01,
     }
     sync = {"sdks": 100, "changes": 5, "quiet_seconds": 10.0, "rows": [few, few | many]}
     return {"paths": results(2, measured), "sync": sync}
