@@ -34,6 +34,7 @@ class BcosFamily(Family):
     listen = "127.0.0.1:0"
     listen_example = "0.0.0.0:30300"
     peer_example = "192.0.2.7:30300"
+    patient = True
     key_options = (
         KeyOption("nodes", "certificates for nodes", 1),
         KeyOption("sdks", "certificates for SDKs", 1),

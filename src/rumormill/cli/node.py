@@ -13,6 +13,7 @@ from rumormill.cli.output import warn
 from rumormill.cli.sentences import UsageError
 from rumormill.cli.session import Session, run_session
 from rumormill.cli.status import Member, show_status
+from rumormill.live.families import find_family
 from rumormill.node.settings import HttpSettings, read_http_settings, require_http
 
 
@@ -64,7 +65,8 @@ async def start_member(
     session: Session, stack: contextlib.AsyncExitStack, plan: NetworkPlan
 ) -> Member:
     """Open one network and subscribe to its topics, until the stack is closed."""
-    network = await stack.enter_async_context(session.open(plan))
+    patient = find_family(plan.name).patient
+    network = await stack.enter_async_context(session.open(plan, patient))
     member = Member(plan, network)
     for topic in plan.topics:
         messages = await stack.enter_async_context(

@@ -58,8 +58,10 @@ class Session:
         await self.show(self.renderer.ready(ready))
 
     @contextlib.asynccontextmanager
-    async def open(self, plan: NetworkPlan) -> AsyncIterator[rumormill.Network]:
-        """Open the network of a plan, connected to its peers."""
+    async def open(
+        self, plan: NetworkPlan, patient: bool = False
+    ) -> AsyncIterator[rumormill.Network]:
+        """Open the network of a plan, connected to its peers; ``patient``: or soon to be."""
         async with rumormill.open(
             plan.name,
             listen=plan.listen,
@@ -74,23 +76,29 @@ class Session:
                 attach(network, self._spool)
             for topic in plan.topics:
                 network.join(topic)
-            await connect_all(network, plan.peers)
+            await connect_all(network, plan.peers, patient)
             yield network
 
 
-async def connect_all(network: rumormill.Network, peers: Sequence[str]) -> None:
-    """Connect to every peer; those that fail are warned of, unless all do: then it is an error."""
+async def connect_all(
+    network: rumormill.Network, peers: Sequence[str], patient: bool = False
+) -> None:
+    """Connect to every peer; those that fail are warned of, unless all do: then it is an error.
+
+    ``patient``: not even then. All of them are tried again as long as the network is open.
+    """
     outcomes = await asyncio.gather(
         *(network.connect(address, keep=True) for address in peers), return_exceptions=True
     )
     failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
     for failure in failures:
-        if not isinstance(failure, ConnectError) or len(peers) == 1:
+        if not isinstance(failure, ConnectError) or (len(peers) == 1 and not patient):
             raise failure
-    if failures and len(failures) == len(peers):
+    if failures and len(failures) == len(peers) and not patient:
         raise ConnectError(f"none of {len(peers)} peers could be reached; the first: {failures[0]}")
+    what = "It is tried again." if patient else "Going on with the others."
     for failure in failures:
-        warn(f"{full_stop(one_line(str(failure)))} Going on with the others.")
+        warn(f"{full_stop(one_line(str(failure)))} {what}")
 
 
 class TraceFile:

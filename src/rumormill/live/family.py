@@ -171,6 +171,10 @@ class Family(ABC):
         """Where a node with these settings listens that was not told; nowhere, if it only calls."""
         return (self.listen,)
 
+    patient: ClassVar[bool] = False
+    """Whether nodes know beforehand whom they are to be connected to: a lasting node that finds
+    nobody there yet is the first of them, and goes on."""
+
     def check_address(self, address: str) -> None:  # noqa: B027 - one that takes all is fine
         """Raise :class:`LocalProtocolError` for what is no address of this family."""
 

@@ -69,7 +69,6 @@ class MadeUpNodes:
         self.asked: list[Asked] = []
         self.pushed: list[tuple[str, int, ChannelPacket]] = []
         self.answered: list[tuple[str, P2PPacket, ChannelPacket]] = []
-        self.charged: list[tuple[str, str]] = []
         self.full: set[str] = set()
         self.broken: set[str] = set()
         """Who cannot be sent anything."""
@@ -109,17 +108,14 @@ class MadeUpNodes:
         self.answered.append((node, packet, decode_channel(payload)))
         return True
 
-    def relay_targets(self, topic: str, source: str | None, everywhere: bool) -> Sequence[str]:
+    def relay_targets(self, topic: str, source: str, everywhere: bool) -> Sequence[str]:
         nodes = self.connected() if everywhere else self.holders(topic)
         return [node for node in nodes if node != source] if self.relays else []
 
-    def seen(self, message_id: bytes) -> bool:
+    def first_time(self, message_id: bytes) -> bool:
         known = message_id in self._seen
         self._seen.add(message_id)
-        return known
-
-    def charge(self, node: str, what: str, cost: float) -> None:
-        self.charged.append((node, what))
+        return not self.relays or not known
 
 
 class Sdk:
@@ -188,6 +184,8 @@ class SdkSide:
         self.written: dict[int, list[bytes]] = {}
         """What each SDK was written and has not read: each packet in a write of its own."""
         self._accept = accept
+        self.useful = True
+        """Whether the last packet of another node was of use."""
         settings, alarm, random = ChannelParameters(**parameters), Alarm(), Random(seed)
         self.amop = Amop(self.turn, self.board, self.nodes, random, settings)
         self.application = Application(self.turn, self.amop, random, "test", alarm)
@@ -224,7 +222,7 @@ class SdkSide:
     def arrives(self, node: str, packet: ChannelPacket, kind: int = 0, seq: int = 7) -> P2PPacket:
         """A packet of AMOP comes from another node."""
         outer = P2PPacket(1, kind, seq, encode_channel(packet))
-        self.amop.received(node, outer)
+        self.useful = self.amop.received(node, outer)
         self.settle()
         return outer
 

@@ -25,8 +25,8 @@ class Chain(Nodes):
     def __init__(self, *links: str) -> None:
         super().__init__()
         self.start("".join(sorted(set("".join(links)))))
-        for one, other in links:
-            self.dial(one, other)
+        for link in links:
+            self.dial(link[0], link[1])
         self.run(1)
 
     def sdk(

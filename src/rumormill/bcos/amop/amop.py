@@ -24,6 +24,7 @@ from rumormill.bcos.wire.channel_packet import (
 from rumormill.bcos.wire.p2p_packet import P2PPacket
 from rumormill.bcos.wire.verification import PUSH_CHANNEL, TopicStatus
 from rumormill.core import trace
+from rumormill.core.errors import RemoteProtocolError
 
 ANSWERED = "answered"  # a unicast has ended; fields: result. peer: who passed it on
 
@@ -103,13 +104,18 @@ class Amop:
 
     # ---- other nodes
 
-    def received(self, node: str, packet: P2PPacket) -> None:
-        """A packet of AMOP of another node, no answer; raises :class:`RemoteProtocolError`."""
-        parcel = read_parcel(packet.payload)
+    def received(self, node: str, packet: P2PPacket) -> bool:
+        """A packet of AMOP of another node, no answer; False if it was of no use to anybody."""
+        try:
+            parcel = read_parcel(packet.payload)
+        except RemoteProtocolError as error:
+            self._turn.trace(
+                trace.PROTOCOL_ERROR, peer=node, reason=error.reason, detail=error.detail
+            )
+            return False
         if parcel.type == ChannelType.MULTICAST:
-            self._multicasts.received(node, packet.type, parcel)
-        else:
-            self._asked(node, packet, parcel)
+            return self._multicasts.received(node, packet.type, parcel)
+        return self._asked(node, packet, parcel)
 
     def topics_changed(self, node: str) -> None:
         """Another node has sent its list of topics."""
@@ -131,7 +137,7 @@ class Amop:
             **self._in_flight.sizes(),
         }
 
-    def _asked(self, node: str, packet: P2PPacket, parcel: Parcel) -> None:
+    def _asked(self, node: str, packet: P2PPacket, parcel: Parcel) -> bool:
         """A unicast of another node's publisher, for a subscriber of this one."""
         size = len(parcel.raw)
         if not self._in_flight.take(node, size):
@@ -140,7 +146,7 @@ class Amop:
                 what="request", reason="too_many_requests", count=1,
             )  # fmt: skip
             self._answer(node, packet, parcel, Result.BANDWIDTH, b"")
-            return
+            return False
 
         def answered(result: int, body: bytes) -> None:
             self._in_flight.give_back(node, size)
@@ -150,6 +156,7 @@ class Amop:
             FORWARDED, parcel.topic, parcel.id, node, mode="unicast", size=len(parcel.payload)
         )
         self._delivery.to_one(parcel, node, None, answered)
+        return True
 
     def _answer(
         self, node: str, packet: P2PPacket, parcel: Parcel, result: int, body: bytes

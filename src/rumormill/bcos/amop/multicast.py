@@ -15,9 +15,6 @@ from rumormill.core import trace
 
 FORWARDED = "forwarded"  # a message of others went on; fields: mode, size, peers, here, dropped
 
-NOT_SUBSCRIBED = 20.0
-"""Microseconds that a message costs which nobody here listens to."""
-
 
 class Spread(NamedTuple):
     """Where a multicast went."""
@@ -44,21 +41,20 @@ class Multicasts:
     def send(self, parcel: Parcel, sender: Subscriber, everywhere: bool = False) -> Spread:
         """A publisher of this node has something to say; ``everywhere``: to every node."""
         nodes = self._nodes
-        if nodes.relays:
-            nodes.seen(_print_of(parcel))  # it may come back
+        self._first_time(parcel)  # it may come back
         targets = nodes.connected() if everywhere else self._verification.routable(parcel.topic)
         kind = Kind.BROADCAST if everywhere else Kind.MULTICAST
         here = self._delivery.to_all(parcel, None, sender)
         reached, queued, dropped = self._push(targets, kind, parcel)
         return Spread((*reached, *([self._turn.name] if here else [])), queued, dropped, here)
 
-    def received(self, node: str, kind: int, parcel: Parcel) -> None:
-        """Another node has sent a multicast."""
+    def received(self, node: str, kind: int, parcel: Parcel) -> bool:
+        """Another node has sent a multicast; False if it was of no use to anybody."""
         nodes = self._nodes
-        if nodes.relays and nodes.seen(_print_of(parcel)):
+        if not self._first_time(parcel):
             # Nobody is to blame: those who relay cannot know that we have it.
             self._turn.trace(trace.DUPLICATE, parcel.topic, parcel.id, node)
-            return
+            return True
         here = self._delivery.to_all(parcel, node, None)
         everywhere = kind == Kind.BROADCAST
         targets = nodes.relay_targets(parcel.topic, node, everywhere)
@@ -69,10 +65,15 @@ class Multicasts:
                 size=len(parcel.payload), peers=len(reached) + len(queued), here=here,
                 dropped=len(dropped),
             )  # fmt: skip
-            return
-        if not everywhere:
-            nodes.charge(node, "not_subscribed", NOT_SUBSCRIBED)
+            return True
         self._turn.trace(trace.IGNORED, parcel.topic, parcel.id, node, reason="not_subscribed")
+        return everywhere
+
+    def _first_time(self, parcel: Parcel) -> bool:
+        """Whether a message has not been here; its seq alone may be another's, too."""
+        if not self._nodes.relays:
+            return True
+        return self._nodes.first_time(sha256(parcel.raw).digest())
 
     def _push(
         self, targets: Sequence[str], kind: int, parcel: Parcel
@@ -91,8 +92,3 @@ class Multicasts:
                 what="message", reason="queue_full", count=1,
             )  # fmt: skip
         return tuple(reached), tuple(queued), dropped
-
-
-def _print_of(parcel: Parcel) -> bytes:
-    """What a message is known by when it comes again: its seq alone may be another's, too."""
-    return sha256(parcel.raw).digest()

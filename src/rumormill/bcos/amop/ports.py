@@ -120,17 +120,13 @@ class Nodes(Protocol):
 
     @property
     def relays(self) -> bool:
-        """Whether multicasts of others are passed on, each once."""
+        """Whether multicasts of others are passed on."""
         ...
 
-    def relay_targets(self, topic: str, source: str | None, everywhere: bool) -> Sequence[str]:
-        """Whom a message that came from ``source`` is passed on to: nobody unless that is set."""
+    def first_time(self, message_id: bytes) -> bool:
+        """Whether a multicast is to be handled: False if messages are relayed, and we had it."""
         ...
 
-    def seen(self, message_id: bytes) -> bool:
-        """Whether a message was here before; it is remembered from now on. For those that relay."""
-        ...
-
-    def charge(self, node: str, what: str, cost: float) -> None:
-        """A node has made us do ``cost`` microseconds of work for nothing."""
+    def relay_targets(self, topic: str, source: str, everywhere: bool) -> Sequence[str]:
+        """Whom a multicast that came from ``source`` is passed on to; nobody unless relaying."""
         ...

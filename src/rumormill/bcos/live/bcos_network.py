@@ -217,7 +217,7 @@ class BcosNetwork(Network):
             self._bcos.feed(Unicast(token, topic, data, timeout, node))
             return await ended
         finally:
-            if self._unicasts.pop(token, None) is not None and not ended.done():
+            if self._unicasts.pop(token, None) is not None:  # cancelled, or refused
                 self._bcos.feed(Forget(token))
 
     def _unicast_ended(self, effect: UnicastEnded) -> None:

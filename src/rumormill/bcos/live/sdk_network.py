@@ -133,7 +133,7 @@ class BcosSdkNetwork(BcosNetwork):
             self._sdk.feed(Multicast(token, topic, data, timeout))
             ended = await future
         finally:
-            if self._multicasts.pop(token, None) is not None and not future.done():
+            if self._multicasts.pop(token, None) is not None:  # cancelled, or refused
                 self._sdk.feed(Forget(token))
         if ended.result != Result.OK:
             raise AmopError(ended.result, topic)

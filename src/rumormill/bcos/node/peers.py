@@ -33,8 +33,8 @@ ACCESS = "access"
 class AmopSide(Protocol):
     """What AMOP is told of other nodes."""
 
-    def received(self, node: str, packet: P2PPacket) -> None:
-        """A packet of its module that is no answer; what is of no use it charges itself."""
+    def received(self, node: str, packet: P2PPacket) -> bool:
+        """A packet of its module that is no answer; False if it was of no use to anybody."""
         ...
 
     def topics_changed(self, node: str) -> None:
@@ -147,21 +147,23 @@ class Peers:
         """Answer a packet that a node has sent and waits for; False if it cannot leave."""
         return self.send(node, P2PPacket(-packet.protocol, packet.type, packet.seq, payload))
 
-    @property
-    def relays(self) -> bool:
-        """Whether multicasts of others are passed on, each once."""
-        return self._parameters.relay
-
-    def relay_targets(self, topic: str, source: str | None, everywhere: bool) -> Sequence[str]:
-        """Whom a message that came from ``source`` is passed on to: nobody unless that is set."""
+    def relay_targets(self, topic: str, source: str, everywhere: bool) -> Sequence[str]:
+        """Whom a multicast that came from ``source`` is passed on to; nobody unless relaying."""
         if not self._parameters.relay:
             return []
         nodes = self._links.nodes() if everywhere else self.holders(topic)
         return [node for node in nodes if node != source and node in self._links]
 
-    def seen(self, message_id: bytes) -> bool:
-        """Whether a message was here before; it is remembered from now on. For those that relay."""
-        return self._relay.seen(message_id, self._turn.now)
+    @property
+    def relays(self) -> bool:
+        """Whether multicasts of others are passed on."""
+        return self._parameters.relay
+
+    def first_time(self, message_id: bytes) -> bool:
+        """Whether a multicast is to be handled: False if messages are relayed, and we had it."""
+        if not self._parameters.relay:
+            return True
+        return not self._relay.seen(message_id, self._turn.now)
 
     def facts(self, node: str) -> NodeFacts:
         """Where a node is, and what its certificate says; of one without a link, nothing."""
@@ -222,7 +224,8 @@ class Peers:
             if not self._questions.answered(node, packet):
                 self._useless(by, packet, "late_answer")
         elif protocol == Module.AMOP:
-            self.amop.received(node, packet)
+            if not self.amop.received(node, packet):
+                self.charge(by, "useless_amop", UNREAD + UNREAD_BYTE * len(packet.payload))
         elif protocol == Module.TOPIC:
             self._sync.received(node, packet)
         else:
