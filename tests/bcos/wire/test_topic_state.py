@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,12 +34,16 @@ def test_changes_are_read_as_they_were_written(
     seq: int, since: int, added: list[str], removed: list[str]
 ) -> None:
     changes = TopicChanges(seq, since, added, removed)
-    assert decode_changes(encode_changes(changes)) == changes
+    assert decode_changes(encode_changes(changes), 100) == changes
 
 
 @given(st.binary(max_size=200))
 def test_whatever_comes_is_read_or_refused(payload: bytes) -> None:
-    for decode in (decode_seq, decode_changes, lambda raw: decode_list(raw, 3)):
+    for decode in (
+        decode_seq,
+        lambda raw: decode_changes(raw, 3),
+        lambda raw: decode_list(raw, 3),
+    ):
         try:
             decode(payload)
         except RemoteProtocolError as error:
@@ -64,7 +70,22 @@ def test_what_is_no_seq_is_refused(payload: bytes) -> None:
 @pytest.mark.parametrize("payload", [b"1", b"1\t", b"1\t0\ta", b"1\t0\t+", b"1\t0\t+a\tb", b"\xff"])
 def test_changes_are_right_in_all_or_refused(payload: bytes) -> None:
     with pytest.raises(RemoteProtocolError):
-        decode_changes(payload)
+        decode_changes(payload, 10)
+
+
+def test_what_there_is_no_room_for_is_not_even_taken_apart() -> None:
+    """A few bytes become a megabyte of it when they are unpacked."""
+    tracemalloc.start()
+    assert decode_list(b"1\ta" + b"\t" * (1 << 20), 10) == (1, ["a"], 1 << 20)
+    assert decode_list(b"1" + b"\ta\tb" * (1 << 18), 1) == (1, ["a"], (1 << 19) - 1)
+    with pytest.raises(RemoteProtocolError, match="more than 10"):
+        decode_changes(b"1\t1" + b"\t+a" * (1 << 18), 10)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 6 << 20
+    assert decode_changes(b"1\t1\t+a\t-b", 2) == (1, 1, ["a"], ["b"])
+    with pytest.raises(RemoteProtocolError, match="more than 1"):
+        decode_changes(b"1\t1\t+a\t-b", 1)
 
 
 def test_a_question_may_say_what_is_known_or_something_of_its_own() -> None:

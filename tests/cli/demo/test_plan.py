@@ -67,3 +67,15 @@ def test_kill_and_hold_come_in_this_order_with_messages_left(messages: int) -> N
 
 def test_publishers_take_turns() -> None:
     assert [make_plan().publisher_of(number) for number in range(4)] == [0, 1, 2, 0]
+
+
+@given(nodes=sizes, seed=st.integers(0, 1000))
+def test_where_messages_go_one_hop_each_publisher_connects_to_all_subscribers(
+    nodes: int, seed: int
+) -> None:
+    plan = plan_act(ACT._replace(all_linked=True), Wishes(nodes=nodes, seed=seed))
+    for publisher in plan.publishers:
+        assert plan.links[publisher] == plan.subscribers
+    assert plan.neighbours(plan.victim) >= len(plan.publishers)
+    both = sum(map(plan.neighbours, range(nodes)))
+    assert both == 2 * sum(map(len, plan.links))

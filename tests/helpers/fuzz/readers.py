@@ -16,13 +16,17 @@ from unittest import mock
 
 import pyarrow as pa
 
+from rumormill.bcos.amop.parcel import read_parcel
+from rumormill.bcos.live.pem_files import read_certificates
 from rumormill.bcos.sdk.challenges.dialects import DIALECTS, detect
 from rumormill.bcos.sdk.topic_keys import TopicPrivateKey, TopicPublicKey
 from rumormill.bcos.wire import channel_packet as bcos_channel
 from rumormill.bcos.wire import p2p_packet as bcos_p2p
 from rumormill.bcos.wire.frames import FrameReader as BcosFrameReader
 from rumormill.bcos.wire.json_text import read_json as read_bcos_json
+from rumormill.bcos.wire.routed import decode_carried, decode_routes
 from rumormill.bcos.wire.topic_body import decode_body
+from rumormill.bcos.wire.topic_state import decode_changes, decode_list, decode_question
 from rumormill.bcos.wire.verification import (
     decode_topic_status,
     decode_verify_request,
@@ -62,6 +66,7 @@ from rumormill.libp2p.wire.frames import FrameReader, length_prefixed
 from rumormill.libp2p.wire.message import decode_message
 from rumormill.libp2p.wire.rpc import decode_rpc
 from rumormill.live.files.private import read_json
+from rumormill.live.transports.client_hello import read_client_hello
 from rumormill.node.guard import Refusal
 from rumormill.node.json_body import read_object
 from rumormill.node.ledger import Ledger
@@ -436,6 +441,7 @@ def bcos_packets(smallest: int, decode: Callable[[bytes], object]) -> Callable[[
 
 def a_channel_packet(raw: bytes) -> None:
     decode_body(bcos_channel.decode_channel(raw).data)
+    read_parcel(raw)
 
 
 def a_list_of_topics(raw: bytes) -> None:
@@ -464,7 +470,8 @@ P2P_PACKET = bcos_p2p.encode_p2p(bcos_p2p.P2PPacket(bcos_p2p.Module.TOPIC, 1, 0,
 PACKED_PACKET = bcos_p2p.encode_p2p(bcos_p2p.P2PPacket(bcos_p2p.Module.AMOP, 1, 7, bytes(1100)))
 STATUS = b'{"checkResult":0,"nodeId":"' + b"a" * 128 + b'","topic":"'
 add("channel packets", bcos_packets(bcos_channel.HEADER_SIZE, a_channel_packet),
-    "bcos.wire.frames bcos.wire.channel_packet bcos.wire.topic_body", in_pieces=True,
+    "bcos.wire.frames bcos.wire.channel_packet bcos.wire.topic_body bcos.amop.parcel",
+    in_pieces=True,
     words=(CHANNEL_PACKET, CHANNEL_PACKET[:42], b"\x00\x00\x00", b"\x2b", b"\x00\x30", b"a"),
     pumps={"packets": Pump(b"", CHANNEL_PACKET), "one packet": Pump(b"\x00\x10\x00\x00", b"a"),
            "empty packets": Pump(b"", b"\x00\x00\x00\x2a" + bytes(38)),
@@ -491,6 +498,16 @@ add("topics of a node", whole(a_list_of_topics), "bcos.wire.verification",
     pumps={"channels": Pump(b"", CHANNEL.encode() + b"\t"), "tabs": Pump(b"", b"\t"),
            "one topic": Pump(b"#!$VerifyChannel_#!$TopicNeedVerify_", b"a"),
            "one id": Pump(b"#!$VerifyChannel_#!$TopicNeedVerify_a_", b"0")})  # fmt: skip
+add("list of topics", whole(lambda raw: (decode_question(raw), decode_list(raw, 1 << 20))),
+    "bcos.wire.topic_state", words=(b"7", b"\t", b"a", b"\xc3\xa4", b"9" * 20),
+    pumps={"tabs": Pump(b"1", b"\t"), "topics": Pump(b"1", b"\ta"), "digits": Pump(b"", b"9"),
+           "one topic": Pump(b"1\t", b"a")})  # fmt: skip
+add("changes of topics", whole(lambda raw: decode_changes(raw, 1 << 20)), "bcos.wire.topic_state",
+    words=(b"7", b"\t", b"+a", b"-", b"\xc3\xa4", b"9" * 20),
+    pumps={"tabs": Pump(b"1", b"\t"), "topics": Pump(b"1\t1", b"\t+a\t-b"),
+           "digits": Pump(b"1\t", b"9"), "one topic": Pump(b"1\t1\t+", b"a")})  # fmt: skip
+add("routes", whole(decode_routes), "bcos.wire.routed", pumps={"routes": Pump(b"", bytes(73))})
+add("carried", whole(decode_carried), "bcos.wire.routed", pumps={"a payload": Pump(b"", b"a")})
 DIALECT_MODULES = " ".join(
     f"bcos.sdk.challenges.{name}" for name in ("dialect", "dialects", *DIALECTS)
 )
@@ -509,6 +526,26 @@ add("keys of topics", whole(TopicPublicKey.from_pem), "bcos.sdk.topic_keys",
            "a long label": Pump(b"-----BEGIN ", b"A"), "starts": Pump(b"", b"-----BEGIN "),
            "base64": Pump(b"-----BEGIN PUBLIC KEY-----\n", b"AAAA",
                           b"\n-----END PUBLIC KEY-----\n")})  # fmt: skip
+add("certificates", in_a_file(read_certificates),
+    "bcos.live.pem_files bcos.live.certificate_folder bcos.live.chain_folder",
+    pumps={"labels": Pump(b"", b"-----BEGIN CERTIFICATE-----\n"), "dashes": Pump(b"", b"-----"),
+           "base64": Pump(b"-----BEGIN CERTIFICATE-----\n", b"AAAA",
+                          b"\n-----END CERTIFICATE-----\n")})  # fmt: skip
+
+
+def a_hello(extensions: bytes) -> None:
+    """Of a client of TLS that has these."""
+    body = b"\x03\x03" + bytes(32) + b"\x00\x00\x02\x00\x00\x01\x00"
+    body += len(extensions).to_bytes(2, "big") + extensions
+    hello = b"\x01" + len(body).to_bytes(3, "big") + body
+    read_client_hello(b"\x16\x03\x01" + len(hello).to_bytes(2, "big") + hello)
+
+
+add("hello of TLS", whole(a_hello), "live.transports.client_hello",
+    words=(b"\x00\x0a", b"\x00\x02", b"\x00", b"\x00\x0a\x00\x04\x00\x02\x00\x16"),
+    pumps={"zeros": Pump(b"", bytes(4)), "bytes": Pump(b"", b"a"),
+           "extensions": Pump(b"", b"\x00\x0a\x00\x04\x00\x02\x00\x16"),
+           "one extension": Pump(b"\x00\x0a\xff\xff", b"\x00\x16")})  # fmt: skip
 
 
 # ---- what users and programs on this machine write

@@ -261,7 +261,8 @@ class TopicSync:
             added, removed = self.known.differences(node, topics)
             cost = NAME_COST * (len(topics) + strange)
         elif packet.type == TopicType.CHANGES and known:
-            seq, since, added, removed = decode_changes(packet.payload)
+            most = self._room(node) + self.known.count(node)  # all new, and all old ones gone
+            seq, since, added, removed = decode_changes(packet.payload, most)
             cost = NAME_COST * (len(added) + len(removed))
             self._check_changes(node, known, since, added, removed)
         else:

@@ -7,10 +7,10 @@ PKCS8 or SEC1 for a private key, SubjectPublicKeyInfo for a public one.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from coincurve import PrivateKey, PublicKey
-from coincurve.ecdsa import cdata_to_der, deserialize_compact, signature_normalize
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import (
@@ -33,7 +33,7 @@ _SM2: Final = "1.2.156.10197.1.301"
 
 
 class TopicPublicKey:
-    """Verifies what the owner of the private key has signed."""
+    """Known to publishers; see :func:`signed_by_any`."""
 
     __slots__ = ("_key", "point")
 
@@ -58,18 +58,6 @@ class TopicPublicKey:
             raise LocalProtocolError("it is a key of another kind, not one on secp256k1")
         _check_curve(key.curve)
         return cls(key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint))
-
-    def verifies(self, digest: bytes, signature: bytes) -> bool:
-        """Whether ``signature`` (r and s, 32 bytes each) is one of ``digest`` by this key.
-
-        A digest of fewer than 32 bytes is the number that it is. Of the two forms that every
-        signature has (low and high s), both are good: SDKs on OpenSSL or Java choose neither.
-        """
-        try:
-            _, low = signature_normalize(deserialize_compact(signature))
-            return self._key.verify(cdata_to_der(low), _padded(digest), hasher=None)
-        except ValueError:  # another length, or numbers that are none of this curve
-            return False
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TopicPublicKey) and self.point == other.point
@@ -117,6 +105,25 @@ class TopicPrivateKey:
 
     def __repr__(self) -> str:
         return f"TopicPrivateKey(of {self.public_key})"
+
+
+def signed_by_any(public_keys: Sequence[TopicPublicKey], digest: bytes, signature: bytes) -> bool:
+    """Whether ``signature`` (r and s, 32 bytes each) is one of ``digest`` by one of the keys.
+
+    A digest of fewer than 32 bytes is the number that it is. Of the two forms that every signature
+    has (low and high s), both are good: SDKs on OpenSSL or Java choose neither. There are only two
+    keys that it can be by, so that it costs the same however many there are to choose from.
+    """
+    return any(signer in public_keys for signer in _signers(digest, signature))
+
+
+def _signers(digest: bytes, signature: bytes) -> Iterator[TopicPublicKey]:
+    for v in (b"\0", b"\1"):
+        try:
+            key = PublicKey.from_signature_and_message(signature + v, _padded(digest), hasher=None)
+        except ValueError:  # another length, or numbers that are none of this curve
+            continue
+        yield TopicPublicKey(key.format())
 
 
 def _padded(digest: bytes) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any, Final, Never
 
@@ -30,7 +31,7 @@ def read_json(data: bytes, most_bytes: int = MOST_BYTES) -> Any:
         raise RemoteProtocolError("json_too_large", f"{len(data)} bytes, {most_bytes} allowed")
     try:
         text = data.decode()
-        found = json.loads(text, parse_constant=_no_constant)
+        found = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
         if _SURROGATE.search(text):
             json.dumps(found, ensure_ascii=False).encode()  # half of a pair: it is no text
     except (ValueError, RecursionError):
@@ -84,3 +85,10 @@ def _inside(value: Any) -> Any:
 
 def _no_constant(name: str) -> Never:
     raise ValueError(name)  # NaN and the like are not JSON
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(text)  # it could not be written again
+    return number

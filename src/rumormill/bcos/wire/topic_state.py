@@ -23,6 +23,10 @@ LARGEST_SEQ: Final = 2**63
 
 LONGEST_NUMBER: Final = 20
 
+STRANGE_NAMES: Final = 16
+"""Names of a list that may be none, beside as many as there is room for, before nobody looks any
+more: a few compressed bytes can be millions of them."""
+
 
 class TopicType:
     """What a packet of this module is."""
@@ -102,10 +106,12 @@ def encode_list(seq: int, topics: Iterable[str]) -> bytes:
 
 def decode_list(payload: bytes, most: int) -> TopicList:
     """Read a list; of more names than ``most`` and of names that are none, the number is kept."""
-    number, *names = _text(payload).split(TAB)
+    looked_at = 2 * most + STRANGE_NAMES
+    number, *names = _text(payload).split(TAB, looked_at + 1)
+    beyond = names.pop().count(TAB) + 1 if len(names) > looked_at else 0
     topics = [name for name in dict.fromkeys(names) if can_travel(name)]
     seq = decode_seq(number.encode())
-    return TopicList(seq, topics[:most], len(names) - min(len(topics), most))
+    return TopicList(seq, topics[:most], len(names) + beyond - min(len(topics), most))
 
 
 def encode_changes(changes: TopicChanges) -> bytes:
@@ -119,8 +125,10 @@ def encode_changes(changes: TopicChanges) -> bytes:
     return TAB.join((str(seq), str(since), *names)).encode()
 
 
-def decode_changes(payload: bytes) -> TopicChanges:
-    """Read changes; they are right in all, or of no use."""
+def decode_changes(payload: bytes, most: int) -> TopicChanges:
+    """Read no more than ``most`` changes; they are right in all, or of no use."""
+    if payload.count(TAB.encode()) > most + 1:
+        raise RemoteProtocolError("bad_topic_changes", f"more than {most}")
     number, *rest = _text(payload).split(TAB)
     if not rest:
         raise RemoteProtocolError("bad_topic_changes", "no seq to begin at")

@@ -21,11 +21,13 @@ class Node:
         """Where others find it, also while it is away; publishers have none."""
         self.subscribers = 0
         """Others whose subscription it knows of, by its last status."""
+        self.peers = 0
+        """Nodes that it is connected to, by its last status."""
         self._tell = heard
 
     async def start(self, arguments: Sequence[str]) -> None:
         """Start its command; nothing is known of this life of it."""
-        self.ready, self.subscribers = {}, 0
+        self.ready, self.subscribers, self.peers = {}, 0, 0
         self.command = Command(f"node {self.number}", arguments, self._heard)
         await self.command.start()
         self.away = False
@@ -53,4 +55,5 @@ class Node:
         elif event["event"] == "status":
             (topic,) = event["topics"].values()
             self.subscribers = topic["subscribers"]
+            self.peers = event["peers"]
         self._tell(self.number, event)

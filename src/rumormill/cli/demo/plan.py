@@ -41,12 +41,16 @@ class Plan(NamedTuple):
     links: tuple[tuple[int, ...], ...]
     """For each node, those that it connects to."""
     victim: int
-    """One of the last wave, so that nobody depends on it."""
+    """One of the last subscribers, so that nobody depends on it."""
 
     @property
     def subscribers(self) -> tuple[int, ...]:
         """All that do not publish."""
         return tuple(range(len(self.publishers), self.act.nodes))
+
+    def neighbours(self, number: int) -> int:
+        """How many nodes a node is connected to, by its own doing or by theirs."""
+        return sum(number in links for links in self.links) + len(self.links[number])
 
     @property
     def kill_after(self) -> int:
@@ -78,7 +82,10 @@ def plan_act(act: DemoAct, wishes: Wishes) -> Plan:
     publishers = max(1, min(act.publishers, nodes // 3))
     waves, source = _waves(range(publishers, nodes)), random.Random(wishes.seed)
     victim = source.choice(waves[-1])
-    waves[-1] = (*waves[-1], *range(publishers))
+    if act.all_linked:
+        waves.append(tuple(range(publishers)))  # so that each of them finds all subscribers
+    else:
+        waves[-1] = (*waves[-1], *range(publishers))
     links: list[tuple[int, ...]] = [()] * nodes
     there: list[int] = []
     for wave in waves:

@@ -24,7 +24,7 @@ from rumormill.bcos.sdk.challenges.dialects import (
     detect,
     prover,
 )
-from rumormill.bcos.sdk.topic_keys import TopicPrivateKey
+from rumormill.bcos.sdk.topic_keys import TopicPrivateKey, signed_by_any
 from rumormill.bcos.wire.verification import (
     LONGEST_PRIVATE_TOPIC,
     need_verify,
@@ -94,7 +94,7 @@ def test_a_proof_of_today_is_a_signature_of_the_keccak_256_of_any_bytes(challeng
     proof = KECCAK256.prove(challenge, OURS)
     assert len(proof) == 65 and proof[64] in (0, 1)
     digest = keccak.new(data=challenge, digest_bits=256).digest()
-    assert OURS.public_key.verifies(digest, proof[:64])
+    assert signed_by_any([OURS.public_key], digest, proof[:64])
     assert KECCAK256.proves(challenge, proof, [OURS.public_key])
 
 

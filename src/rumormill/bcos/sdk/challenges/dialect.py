@@ -78,11 +78,6 @@ def name_asked_for(topic: str) -> str:
     return name
 
 
-def signed_by_any(public_keys: Sequence[TopicPublicKey], digest: bytes, signature: bytes) -> bool:
-    """Whether r and s are a signature of ``digest`` by one of the keys."""
-    return any(key.verifies(digest, signature) for key in public_keys)
-
-
 def without_v(signature: bytes) -> bytes:
     """r and s, of a signature that has v (0 or 1) behind them.
 

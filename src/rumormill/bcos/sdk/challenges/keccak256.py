@@ -15,10 +15,9 @@ from rumormill.bcos.sdk.challenges.dialect import (
     LONGEST_NUMBER,
     name_asked_for,
     number_of_nonce,
-    signed_by_any,
     without_v,
 )
-from rumormill.bcos.sdk.topic_keys import TopicPrivateKey, TopicPublicKey
+from rumormill.bcos.sdk.topic_keys import TopicPrivateKey, TopicPublicKey, signed_by_any
 from rumormill.core.errors import RemoteProtocolError
 
 

@@ -22,11 +22,10 @@ from rumormill.bcos.sdk.challenges.dialect import (
     number_of_nonce,
     read_answer,
     read_question,
-    signed_by_any,
     write_answer,
     write_question,
 )
-from rumormill.bcos.sdk.topic_keys import TopicPrivateKey, TopicPublicKey
+from rumormill.bcos.sdk.topic_keys import TopicPrivateKey, TopicPublicKey, signed_by_any
 from rumormill.bcos.wire.topic_body import decode_body, encode_body
 from rumormill.core.errors import RemoteProtocolError
 

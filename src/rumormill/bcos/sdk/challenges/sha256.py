@@ -15,12 +15,11 @@ from rumormill.bcos.sdk.challenges.dialect import (
     number_of_nonce,
     read_answer,
     read_question,
-    signed_by_any,
     without_v,
     write_answer,
     write_question,
 )
-from rumormill.bcos.sdk.topic_keys import TopicPrivateKey, TopicPublicKey
+from rumormill.bcos.sdk.topic_keys import TopicPrivateKey, TopicPublicKey, signed_by_any
 from rumormill.bcos.wire.verification import plain_topic
 from rumormill.core.errors import RemoteProtocolError
 
