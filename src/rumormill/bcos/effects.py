@@ -59,7 +59,8 @@ class Respond(NamedTuple):
 class SetResponder(NamedTuple):
     """Whether the application answers unicasts of ``topic`` itself, by :class:`Respond`.
 
-    Without it they are answered for it, with nothing, when they are delivered.
+    Without it they are answered for it, with nothing, when they are delivered. Who answers a topic
+    listens to it, too.
     """
 
     topic: str

@@ -5,8 +5,8 @@
     listen = [ADDRESS]
     bootstrap = [ADDRESS]
     key_file = "node.key"             # relative to this file; made if there is none
-    certificates = "nodes/0"          # relative, too, where the network has certificates
     topics = ["weather"]
+    certificates = "nodes/0"          # relative, too, where the network has certificates
     max_connections = 16
 
     [http]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rumormill.core.errors import LocalProtocolError
@@ -45,8 +45,8 @@ class Node:
 
     __slots__ = (
         "_handle", "_limit", "_next_wake", "_random", "_random_source", "_still_times",
-        "_still_until", "_wakes", "address", "alive", "busy_until", "clock", "ends", "handlers",
-        "life", "machine", "name", "vanished",
+        "_still_until", "_wakes", "address", "alive", "busy_until", "clock", "credentials", "ends",
+        "handlers", "life", "machine", "name", "services", "vanished",
     )  # fmt: skip
 
     def __init__(
@@ -69,6 +69,10 @@ class Node:
         self.vanished = False
         """Crashed without a last word: nobody answers for it, not even to refuse."""
         self.address = ""
+        self.credentials = b""
+        """What others see in ``TransportOpened.credentials``."""
+        self.services: Mapping[str, int] = {}
+        """The ports of further listeners, by the name of the service."""
         self.ends: dict[Any, End] = {}
         """Its side of every connection, by what its machine calls the other side."""
         self.busy_until = clock.now

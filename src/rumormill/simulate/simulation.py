@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, TypeAlias, TypeVar, overload
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 from rumormill.core.addresses import Addresses, HostPort
 from rumormill.core.errors import ConfigError, LocalProtocolError
@@ -41,6 +42,17 @@ AnyMachine: TypeAlias = (
 """A machine of one of the levels."""
 
 Kind = TypeVar("Kind")
+
+
+NO_SERVICES: Mapping[str, int] = MappingProxyType({})
+
+
+class _Place(NamedTuple):
+    """What stays the same of a node in all its lives."""
+
+    address: str
+    credentials: bytes
+    services: Mapping[str, int]
 
 
 def accept_everything(node: str, subject: Any) -> str:
@@ -118,7 +130,14 @@ class Simulation:
 
     @overload
     def add_node(
-        self, name: str, machine: AnyMachine, *, level: None = None, address: str = ""
+        self,
+        name: str,
+        machine: AnyMachine,
+        *,
+        level: None = None,
+        address: str = "",
+        credentials: bytes = b"",
+        services: Mapping[str, int] = NO_SERVICES,
     ) -> None: ...
 
     @overload
@@ -139,6 +158,8 @@ class Simulation:
         *,
         level: Literal["transports"],
         address: str = "",
+        credentials: bytes = b"",
+        services: Mapping[str, int] = NO_SERVICES,
     ) -> None: ...
 
     @overload
@@ -158,21 +179,31 @@ class Simulation:
         *,
         level: Level | None = None,
         address: str = "",
+        credentials: bytes = b"",
+        services: Mapping[str, int] = NO_SERVICES,
     ) -> None:
-        """Add a node. ``address``: where it listens, if it matters (not at level ``"peers"``)."""
+        """Add a node. ``address``: where it listens, if it matters (not at level ``"peers"``).
+
+        Level ``"transports"``, for machines on secure transports: ``credentials`` is what others
+        see of it in ``TransportOpened.credentials``, and at the port of each of ``services`` it
+        listens too, and is told the service by ``TransportOpened.service``.
+        """
         if name in self._world.nodes:
             raise LocalProtocolError(f"there is a node {name!r} already")
-        self._levels[name] = self._level if level is None else self._known_level(level)
+        self._levels[name] = known = self._level if level is None else self._known_level(level)
+        if (credentials or services) and known != "transports":
+            raise LocalProtocolError(f"credentials and services are not for the level {known!r}")
         self.record.add_node(name)
-        self._start(name, machine, address, life=0)
+        self._start(name, machine, _Place(address, credentials, services), life=0)
 
     def machine(self, name: str) -> Any:
         """The machine of a node."""
         return self._world.node(name).machine
 
-    def address(self, name: str) -> str:
-        """Where a node listens; at level ``"peers"`` it has no address."""
-        return self._world.node(name).address
+    def address(self, name: str, service: str = "") -> str:
+        """Where a node listens, or one of its services; at level ``"peers"`` it has no address."""
+        node = self._world.node(name)
+        return self._adapters[self._levels[name]].address_of(node, service)
 
     def alive(self, name: str) -> bool:
         """Whether a node is there and has not crashed."""
@@ -188,7 +219,7 @@ class Simulation:
         ends = self._world.node(name).ends.values()
         return list(dict.fromkeys(end.other.node.name for end in ends))
 
-    def _start(self, name: str, machine: AnyMachine, address: str, life: int) -> Node:
+    def _start(self, name: str, machine: AnyMachine, place: _Place, life: int) -> Node:
         adapter = self._adapters[self._levels[name]]
 
         def link_random() -> random.Random:
@@ -197,7 +228,7 @@ class Simulation:
         node = Node(
             name, machine, self.clock, adapter.handlers, link_random, self._livelock_limit, life
         )
-        node.address = address
+        node.address, node.credentials, node.services = place
         self._world.nodes[name] = node
         adapter.added(node)
         return node
@@ -315,7 +346,8 @@ class Simulation:
         if old.alive:
             raise LocalProtocolError(f"{name!r} has not crashed")
         self.record.event(name, NODE_RESTARTED, life=old.life + 1)
-        node = self._start(name, machine, old.address, old.life + 1)
+        place = _Place(old.address, old.credentials, old.services)
+        node = self._start(name, machine, place, old.life + 1)
         self._adapters[self._levels[name]].restarted(node, reconnect)
 
     def on_effect(self, effect_type: type[Kind], handler: Callable[[str, Kind], object]) -> None:

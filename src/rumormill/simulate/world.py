@@ -121,6 +121,12 @@ class Adapter:
     def added(self, node: Node) -> None:
         """A node was added or has been restarted."""
 
+    def address_of(self, node: Node, service: str) -> str:
+        """Where a node listens for a service."""
+        if service:
+            raise LocalProtocolError(f"{node.name!r} has no service {service!r}")
+        return node.address
+
     def crashed(self, node: Node) -> None:
         """A node has crashed; its ends are still there."""
 

@@ -31,6 +31,7 @@ from rumormill.core.machine import (
     Verdict,
 )
 from tests.helpers.bcos.sdk_side import OUR_ID, SdkSide, node_id, seq
+from tests.helpers.core.steps import Work, work_of
 
 B, C, D = node_id("b"), node_id("c"), node_id("d")
 
@@ -58,6 +59,20 @@ def test_it_listens_on_the_board_like_any_sdk() -> None:
     assert (list(side.board.topics), side.board.seq) == (["weather"], 3)
     assert [event.topic for event in side.traced(trace.SUBSCRIBED)] == ["news", "weather"]
     assert [event.topic for event in side.traced(trace.UNSUBSCRIBED)] == ["news"]
+
+
+def test_the_next_topic_costs_no_more_after_many_than_after_few() -> None:
+    side = SdkSide()
+
+    def next_topic(name: str) -> Work:
+        return work_of(lambda: side.application.handle(Subscribe(name)))
+
+    few = next_topic("first")
+    side.feed(*(Subscribe(f"topic-{number}") for number in range(2_000)))
+    many = next_topic("last")
+    assert many.steps <= few.steps + 20
+    assert many.bytes <= few.bytes + 1_000
+    assert side.traced(trace.PEER_SUBSCRIBED) == []
 
 
 def test_a_multicast_is_checked_and_delivered() -> None:

@@ -192,6 +192,19 @@ def test_a_publisher_alone_answers_its_own_message_under_another_seq() -> None:
     assert publisher.answer(packet, b"me") == [response(1, 0, encode_body("news", b"me"))]
 
 
+def test_a_subscriber_here_that_has_no_room_leaves_the_message_to_other_nodes() -> None:
+    side = SdkSide(session_queue_bytes=1024)
+    publisher, slow = side.sdk(), side.sdk("news")
+    slow.full(True)
+    publisher.multicast("news", bytes(2000), seq(0))
+    side.node_has(C, "news")
+    for number in range(1, 21):
+        publisher.unicast("news", b"", seq(number))
+    assert len(side.nodes.asked) == 20
+    side.node_leaves(C)
+    assert publisher.unicast("news", b"", seq(21)) == [response(21, 100, b"")]
+
+
 def test_local_subscribers_that_fail_bring_104() -> None:
     side = SdkSide()
     publisher, subscriber = side.sdk(), side.sdk("news")

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumormill.bcos.certificates.access import AccessLists, node_ids, refuses_issuer
-from rumormill.bcos.certificates.identity import Identity
+from rumormill.bcos.certificates.access import AccessLists, node_ids
 from rumormill.core.errors import ConfigError
 
 ALICE, BOB = "ab" * 64, "cd" * 64
@@ -54,10 +53,3 @@ def test_what_is_no_node_id_is_told_with_the_list_that_it_is_on(text: str, probl
 @given(st.binary(min_size=64, max_size=64))
 def test_every_public_key_makes_an_id_that_a_list_takes(key: bytes) -> None:
     assert node_ids([key.hex().upper()]) == (key.hex(),)
-
-
-def test_an_sdk_of_another_issuer_is_refused() -> None:
-    node = Identity(ALICE, "node0", "agency", "OU=agency,O=fisco-bcos,CN=agency")
-    sdk = node._replace(node_id=BOB, name="sdk0")
-    assert refuses_issuer(sdk, node) == ""
-    assert refuses_issuer(sdk._replace(issuer="CN=other"), node) == "issuer_mismatch"

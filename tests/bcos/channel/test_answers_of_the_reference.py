@@ -111,7 +111,6 @@ def test_what_cannot_be_read_gets_no_answer_and_is_counted(
     [
         pytest.param(b"\xffnews", id="n beyond the body: the reference reads past its buffer"),
         pytest.param(b"\x00news", id="n = 0: the reference aborts"),
-        pytest.param(b"\x01news", id="no topic at all"),
         pytest.param(b"\x03\xff\xfe", id="no UTF-8"),
     ],
 )
@@ -122,6 +121,13 @@ def test_a_topic_that_cannot_be_read_is_nowhere(kind: int, body: bytes) -> None:
     assert sdk.send(kind, seq(1), body) == [response(1, 100, b"")]
     assert side.reasons(trace.PROTOCOL_ERROR) == ["bad_topic_body"]
     assert still_served(sdk)
+
+
+def test_a_topic_without_a_letter_is_one_that_nobody_has() -> None:
+    sdk = SdkSide().sdk()
+    assert sdk.send(ChannelType.REQUEST, seq(1), b"\x01hello") == [response(1, 100, b"")]
+    echo = response(2, 0, b"\x01hello")
+    assert sdk.send(ChannelType.MULTICAST, seq(2), b"\x01hello") == [echo]
 
 
 @pytest.mark.parametrize("length", [0, 1, 41])

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from rumormill.bcos.channel import toll
 from rumormill.bcos.wire.channel_packet import ChannelPacket, ChannelType, encode_channel
 from rumormill.bcos.wire.topic_body import encode_body
 from rumormill.core import trace
@@ -183,6 +184,39 @@ def test_who_only_asks_too_much_rests_and_is_never_dropped(kind: int, data: byte
     assert sdk.closed is None
 
 
+def test_who_leaves_in_debt_and_comes_again_has_nothing_at_once() -> None:
+    side = SdkSide(check_issuer=False)
+    junk = many(0x99, b"", 1_900)
+    sdk = side.sdk()
+    sdk.write(junk)
+    assert side.rests(sdk) == []
+    sdk.leave()
+    other = side.sdk(credentials=b"CN=another")
+    other.write(junk)
+    assert side.rests(other) == []
+    again = side.sdk()
+    again.write(many(0x99, b"", 200))
+    assert side.rests(again)
+    assert again.closed is None
+
+
+def test_debts_are_forgotten_with_time_and_their_number_is_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(toll, "MOST_DEBTORS", 3)
+    side = SdkSide(check_issuer=False)
+    junk = many(0x99, b"", 1_900)
+    for number in range(5):
+        sdk = side.sdk(credentials=b"%d" % number)
+        sdk.write(junk)
+        sdk.leave()
+    assert side.sizes()["debtors"] == 3
+    side.passes(10)
+    sdk = side.sdk(credentials=b"4")
+    sdk.write(junk)
+    assert side.rests(sdk) == []
+
+
 def test_after_a_rest_nothing_comes_first() -> None:
     side = SdkSide()
     sdk = side.sdk()
@@ -234,6 +268,50 @@ def test_a_subscriber_that_is_too_slow_loses_multicasts_and_is_not_chosen_for_un
 
     slow.full(False)
     assert len(slow.take()) == waiting
+
+
+def test_what_waits_for_all_sdks_has_a_bound_and_those_who_keep_up_do_not_feel_it() -> None:
+    side = SdkSide(max_queued_bytes=2048)
+    publisher, quick = side.sdk(), side.sdk("news")
+    slow = [side.sdk("news") for _ in range(10)]
+    for sdk in slow:
+        sdk.full(True)
+    for number in range(10):
+        publisher.multicast("news", bytes(200), seq(number))
+    assert len(quick.take()) == 10
+    assert 2048 <= side.sizes()["queued_bytes"] <= 2048 + 300
+    publisher.unicast("news", b"", seq(10))
+    assert len(quick.take()) == 1
+    for sdk in slow[:5]:
+        sdk.leave()
+    for sdk in slow[5:]:
+        sdk.full(False)
+    assert side.sizes()["queued_bytes"] == 0
+
+
+def test_who_takes_nothing_for_60_s_is_dropped() -> None:
+    side = SdkSide()
+    sdk = side.sdk()
+    side.passes(10)
+    sdk.full(True)
+    for _ in range(3):
+        side.passes(15)
+        sdk.send(ChannelType.HEARTBEAT, data=b"0")
+    assert sdk.closed is None
+    side.passes(15)
+    assert sdk.closed == "too_slow"
+    assert side.sizes()["queued_bytes"] == 0
+
+
+def test_who_takes_something_again_stays() -> None:
+    side = SdkSide()
+    sdk = side.sdk()
+    sdk.full(True)
+    for full in (True, True, False, False, False):
+        side.passes(15)
+        sdk.full(full)
+        sdk.send(ChannelType.HEARTBEAT)
+    assert sdk.closed is None
 
 
 def test_an_answer_without_room_is_counted() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import stat
 from pathlib import Path
 
@@ -23,10 +24,18 @@ def contents(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def small_chain(folder: Path) -> Path:
-    """A chain with a node, on the profile with which it is quick to make."""
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A chain with one node, to be copied: RSA keys take their time."""
+    folder = tmp_path_factory.mktemp("original") / "chain"
     extend_chain(folder, nodes=1, sdks=0, topic_keys=0)
     return folder
+
+
+@pytest.fixture
+def small(original: Path, tmp_path: Path) -> Path:
+    """A chain with one node, which a test may change."""
+    return shutil.copytree(original, tmp_path / "small")
 
 
 @pytest.mark.parametrize("leaf", LEAVES)
@@ -99,61 +108,54 @@ def test_the_keys_of_a_topic_are_a_pair_on_secp256k1(chain: Path) -> None:
         read_topic_key(chain / "nodes/0/channel_cert/node.key", "private_key")
 
 
-def test_a_second_call_adds_and_changes_nothing_that_is_there(tmp_path: Path) -> None:
-    folder = small_chain(tmp_path / "chain")
-    before = contents(folder)
-    made = extend_chain(folder, nodes=2, sdks=1, topic_keys=1)
-    told = [(key.kind, key.folder.relative_to(folder).as_posix(), key.new) for key in made]
+def test_a_second_call_adds_and_changes_nothing_that_is_there(small: Path) -> None:
+    before = contents(small)
+    made = extend_chain(small, nodes=2, sdks=1, topic_keys=1)
+    told = [(key.kind, key.folder.relative_to(small).as_posix(), key.new) for key in made]
     assert told == [
         ("node", "nodes/0", False),
         ("node", "nodes/1", True),
         ("sdk", "sdks/0", True),
         ("topic_key", "topic_keys/0", True),
     ]
-    after = contents(folder)
+    after = contents(small)
     assert {path: after[path] for path in before} == before
-    first, second = (load_certificates(folder / "nodes" / n) for n in "01")
+    first, second = (load_certificates(small / "nodes" / n) for n in "01")
     assert first.own.trusted == second.own.trusted
     assert made[1].id == second.identity.node_id
-    assert [key.id for key in extend_chain(folder, 0, 0, 0)] == [key.id for key in made]
-    assert contents(folder) == after
+    assert [key.id for key in extend_chain(small, 0, 0, 0)] == [key.id for key in made]
+    assert contents(small) == after
 
 
-def test_the_key_of_the_ca_may_be_elsewhere_once_there_is_an_agency(tmp_path: Path) -> None:
-    folder = small_chain(tmp_path / "chain")
-    (folder / "ca.key").unlink()
-    extend_chain(folder, nodes=2, sdks=0, topic_keys=0)
-    assert load_certificates(folder / "nodes/1").role == "node"
-    assert not (folder / "ca.key").exists()
+def test_the_key_of_the_ca_may_be_elsewhere_once_there_is_an_agency(small: Path) -> None:
+    (small / "ca.key").unlink()
+    extend_chain(small, nodes=2, sdks=0, topic_keys=0)
+    assert load_certificates(small / "nodes/1").role == "node"
+    assert not (small / "ca.key").exists()
 
 
 @pytest.mark.parametrize("lost", ["node.crt", "ca.crt", "channel_cert/node.crt"])
-def test_what_a_killed_call_left_out_is_completed_with_the_same_key(
-    tmp_path: Path, lost: str
-) -> None:
-    folder = small_chain(tmp_path / "chain")
-    before = load_certificates(folder / "nodes/0").identity
-    (folder / "nodes/0" / lost).unlink()
-    extend_chain(folder, nodes=1, sdks=0, topic_keys=0)
-    assert load_certificates(folder / "nodes/0").identity == before
+def test_what_a_killed_call_left_out_is_completed_with_the_same_key(small: Path, lost: str) -> None:
+    before = load_certificates(small / "nodes/0").identity
+    (small / "nodes/0" / lost).unlink()
+    extend_chain(small, nodes=1, sdks=0, topic_keys=0)
+    assert load_certificates(small / "nodes/0").identity == before
 
 
 @pytest.mark.parametrize("stem", ["nodes/0/node", "agency"])
-def test_a_lost_key_is_never_replaced_by_another(tmp_path: Path, stem: str) -> None:
-    folder = small_chain(tmp_path / "chain")
-    (folder / f"{stem}.key").unlink()
-    before = contents(folder)
+def test_a_lost_key_is_never_replaced_by_another(small: Path, stem: str) -> None:
+    (small / f"{stem}.key").unlink()
+    before = contents(small)
     with pytest.raises(ConfigError, match=rf"{stem}.key is missing, the key of .*{stem}.crt"):
-        extend_chain(folder, nodes=1, sdks=0, topic_keys=0)
-    assert contents(folder) == before
+        extend_chain(small, nodes=1, sdks=0, topic_keys=0)
+    assert contents(small) == before
 
 
-def test_an_agency_with_the_key_of_another_issues_nothing(tmp_path: Path) -> None:
-    folder, other = small_chain(tmp_path / "chain"), small_chain(tmp_path / "other")
-    (folder / "agency.key").write_bytes((other / "agency.key").read_bytes())
+def test_an_agency_with_the_key_of_another_issues_nothing(small: Path) -> None:
+    (small / "agency.key").write_bytes((small / "ca.key").read_bytes())
     with pytest.raises(ConfigError, match=r"agency.key is not the key of .*agency.crt"):
-        extend_chain(folder, nodes=2, sdks=0, topic_keys=0)
-    assert not (folder / "nodes/1").exists()
+        extend_chain(small, nodes=2, sdks=0, topic_keys=0)
+    assert not (small / "nodes/1").exists()
 
 
 def test_keys_of_topics_need_no_chain(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""SDKs on real TLS connections to the machine of a node."""
+"""SDKs on real TLS connections to nodes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import pytest
 
 from rumormill.bcos.errors import AmopError
 from rumormill.bcos.live.certificate_folder import load_certificates
+from rumormill.bcos.live.chain_folder import extend_chain
+from rumormill.bcos.live.node_network import BcosNodeNetwork
 from rumormill.bcos.live.sdk_network import BcosSdkNetwork
 from rumormill.bcos.live.settings import read_settings
 from rumormill.core.errors import (
@@ -24,10 +26,17 @@ from rumormill.core.errors import (
     RejectedError,
 )
 from rumormill.core.message import Message
-from tests.helpers.bcos.live_node import LiveNode
 
 PATIENCE = 20.0
 """Seconds that a test waits for what must come."""
+
+
+LOOPBACK = "127.0.0.1:0"
+
+
+def channel_of(node: BcosNodeNetwork) -> str:
+    """Where SDKs reach a node."""
+    return node.services["channel"][0]
 
 
 class World:
@@ -37,21 +46,29 @@ class World:
         self.chain = chain
         self._stack = stack
 
-    async def node(self, number: int, *peers: str) -> LiveNode:
-        """A node of the chain."""
-        node = await LiveNode(self.chain / "nodes" / str(number)).start(*peers)
+    async def node(
+        self, number: int, *peers: BcosNodeNetwork, channel: str = LOOPBACK
+    ) -> BcosNodeNetwork:
+        """A node of the chain that dials others."""
+        folder = load_certificates(self.chain / "nodes" / str(number))
+        values = {
+            "listen": LOOPBACK,
+            "channel_listen": channel,
+            "bootstrap": tuple(peer.addresses[0] for peer in peers),
+        }
+        node = BcosNodeNetwork("bcos", read_settings("bcos", values), folder)
         self._stack.push_async_callback(node.close)
-        return node
+        return await node.start()
 
-    async def sdk(self, number: int, *nodes: LiveNode, **settings: Any) -> BcosSdkNetwork:
+    async def sdk(self, number: int, *nodes: BcosNodeNetwork, **settings: Any) -> BcosSdkNetwork:
         """An SDK of the chain, connected to nodes."""
         folder = load_certificates(self.chain / "sdks" / str(number))
-        values = {"bootstrap": tuple(node.channel for node in nodes), **settings}
+        values = {"bootstrap": tuple(channel_of(node) for node in nodes), **settings}
         network = BcosSdkNetwork("bcos", read_settings("bcos", values), folder)
-        await network.start()
         self._stack.push_async_callback(network.close)
+        await network.start()
         for node in nodes:
-            assert await network.connect(node.channel) == node.id
+            await network.connect(channel_of(node))
         return network
 
     def key(self, name: str) -> Path:
@@ -80,7 +97,7 @@ async def test_a_message_goes_from_one_sdk_to_another(world: World) -> None:
 
 async def test_messages_cross_two_nodes_and_are_answered(world: World) -> None:
     near = await world.node(0)
-    far = await world.node(1, near.p2p)
+    far = await world.node(1, near)
     publisher, subscriber = await world.sdk(0, near), await world.sdk(1, far)
 
     async def answer(message: Message) -> bytes:
@@ -122,24 +139,45 @@ async def test_without_a_node_there_is_an_error(world: World) -> None:
         await sdk.connect("127.0.0.1:1")
 
 
-async def test_a_node_that_comes_back_is_found_again(world: World, chain: Path) -> None:
+async def test_an_sdk_of_the_rsa_profile_talks_to_one_on_secp256k1(world: World) -> None:
+    node = await world.node(0)
+    publisher = await world.sdk(0, node, channel_profile="rsa")
+    subscriber = await world.sdk(1, node)
+    assert subscriber.peers == (node.id,)
+    assert publisher.peers == (channel_of(node),)  # the RSA certificate does not tell the id
+    async with subscriber.subscribe("weather") as messages:
+        await publisher.publish("weather", b"rain", ready=PATIENCE)
+        assert (await anext(messages)).data == b"rain"
+
+
+async def test_an_sdk_of_another_chain_is_refused_in_a_sentence(
+    world: World, tmp_path: Path
+) -> None:
+    node = await world.node(0)
+    extend_chain(tmp_path / "other", nodes=1, sdks=1, topic_keys=0)
+    stranger = await World(tmp_path / "other", AsyncExitStack()).sdk(0)
+    try:
+        with pytest.raises(ConnectError, match=f"could not connect to {channel_of(node)}: "):
+            await stranger.connect(channel_of(node))
+    finally:
+        await stranger.close()
+
+
+async def test_a_node_that_comes_back_is_found_again(world: World) -> None:
     node = await world.node(0)
     sdk = await world.sdk(0, node, redial_first_delay=0.1)
     subscriber = await world.sdk(1, node, redial_first_delay=0.1)
     async with subscriber.subscribe("weather") as messages:
         await node.close()
-        again = await LiveNode(chain / "nodes" / "0").start(channel=node.channel)
-        try:
-            receipt = await sdk.publish("weather", b"rain", ready=PATIENCE)
-            assert receipt.reached == (node.id,)
-            assert (await anext(messages)).data == b"rain"
-        finally:
-            await again.close()
+        await world.node(0, channel=channel_of(node))
+        receipt = await sdk.publish("weather", b"rain", ready=PATIENCE)
+        assert receipt.reached == (node.id,)
+        assert (await anext(messages)).data == b"rain"
 
 
 async def test_a_private_topic_reaches_those_alone_who_have_the_key(world: World) -> None:
     near = await world.node(0)
-    far = await world.node(1, near.p2p)
+    far = await world.node(1, near)
     publisher = await world.sdk(0, near, public_keys=(world.key("public.pem"),))
     reader = await world.sdk(1, far, private_key=world.key("private.pem"))
     async with reader.subscribe("secret") as messages:
@@ -199,6 +237,18 @@ async def test_responders_that_fail_or_are_slow_do_not_answer(
     assert subscriber.counters["dropped.responder_failed"] == 1
     assert subscriber.counters["dropped.responder_timeout"] == 1
     assert "an answer is bytes, not str" in caplog.text
+
+
+async def test_a_nodes_own_application_answers_an_sdk_and_asks_it(world: World) -> None:
+    node = await world.node(0)
+    sdk = await world.sdk(0, node)
+    stop = node.respond("of node", lambda message: b"node: " + message.data)
+    sdk.respond("of sdk", lambda message: b"sdk: " + message.data)
+    assert (await sdk.unicast("of node", b"?", ready=PATIENCE)).data == b"node: ?"
+    assert (await node.unicast("of sdk", b"!", ready=PATIENCE)).data == b"sdk: !"
+    stop()
+    with pytest.raises(AmopError, match="100"):
+        await sdk.unicast("of node", b"?")
 
 
 async def test_validators_have_their_say_on_both_sides(world: World) -> None:

@@ -151,3 +151,15 @@ def test_an_sdk_is_no_node(chain: Path) -> None:
     sdk = load_certificates(chain / "sdks/0")
     with pytest.raises(ConfigError, match=r"sdks/0 is the folder of an SDK; a node needs"):
         tls_contexts.p2p_server(sdk)
+
+
+def test_a_library_without_the_curve_is_told(chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tls_contexts, "CURVE", "secp-of-atlantis")
+    with pytest.raises(ConfigError, match=r"has no secp-of-atlantis: .*SSL"):
+        load_certificates(chain / "nodes/0")
+
+
+def test_an_sdk_of_each_profile_has_the_issuer_of_the_node(chain: Path) -> None:
+    node, sdk = load_certificates(chain / "nodes/0"), load_certificates(chain / "sdks/0")
+    assert set(sdk.issuers) == set(node.issuers)
+    assert len(node.issuers) == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rumormill.bcos.node.links import FRESH, GRACE
+from rumormill.bcos.node.links import FRESH, GRACE, LONG_GRACE
 from rumormill.bcos.node.machine import NodeMachine
 from rumormill.bcos.wire.p2p_packet import P2PPacket, encode_p2p
 from rumormill.core import trace
@@ -17,6 +17,7 @@ from rumormill.core.transport import (
     RestTransport,
     TransportClosed,
     TransportOpened,
+    WriteBytes,
     WriteReady,
 )
 from tests.helpers.bcos.machine_network import credentials_of
@@ -75,8 +76,29 @@ def test_when_the_other_end_closes_the_link_that_we_would_keep_the_other_stays()
     effects = machine.handle(TransportClosed(2, "closed"), 0.2)
     assert list(machine.peers.connected()) == [id_of("b")]
     assert events(effects, trace.PEER_LEFT) == []
-    assert machine.wake(10.0) is not None
+    machine.wake(4.0)
     assert list(machine.peers.connected()) == [id_of("b")]
+    assert machine.peers.push(id_of("b"), 1, b"hello")
+    (written,) = machine.handle(WriteReady(1, True), 4.0)
+    assert isinstance(written, WriteBytes)
+    assert written.connection == 1
+
+
+def test_of_two_links_that_the_other_node_has_opened_it_chooses_which_one_stays() -> None:
+    """They may have come in another order than they were opened."""
+    stranger = Stranger(connection=2)
+    stranger.feed(TransportOpened(1, "z:2", None, "", credentials_of(26)))
+    assert not any(isinstance(each, CloseTransport) for each in stranger.wait(2 * GRACE))
+    stranger.feed(TransportClosed(2))
+    assert list(stranger.machine.peers.connected()) == [id_of("z")]
+    assert stranger.machine.sizes()["links"] == 1
+
+
+def test_of_two_links_that_the_other_node_has_opened_and_does_not_close_one_goes_at_last() -> None:
+    stranger = Stranger()
+    stranger.feed(TransportOpened(2, "z:2", None, "", credentials_of(26)))
+    assert CloseTransport(2, "duplicate") in stranger.wait(LONG_GRACE)
+    assert list(stranger.machine.peers.connected()) == [id_of("z")]
 
 
 def test_a_second_link_after_a_while_is_refused() -> None:
@@ -238,6 +260,35 @@ def test_shutdown_closes_everything_and_dials_nothing() -> None:
     assert network.links("a") == []
     assert len(network.dials) == dials
     assert network.node("a").next_wake() is None
+
+
+# ---- large payloads
+
+
+def test_a_large_payload_that_goes_to_several_nodes_is_the_same_for_each() -> None:
+    network = Nodes()
+    network.start("abcd")
+    network.dial("a", "b", "c", "d")
+    network.run(1.0)
+    network.sent.clear()
+    payload, other = bytes(range(256)) * 20, bytes(5000)
+    peers = network.node("a").peers
+    for each in (payload, payload, other, payload, b"small"):
+        for name in "bcd":
+            assert peers.push(id_of(name), 1, each)
+    network.feed("a", WriteReady(0, True))
+    packets = [sent.p2p for sent in network.sent]
+    expected = [each for each in (payload, payload, other, payload, b"small") for _ in "bcd"]
+    assert [packet.payload for packet in packets] == expected
+    assert all(len(sent.raw) < 1000 for sent in network.sent)
+    assert len({packet.seq for packet in packets}) == len(packets)
+
+
+def test_a_payload_that_no_node_takes_does_not_leave() -> None:
+    stranger = Stranger(largest_packet=10_000)
+    assert not stranger.machine.peers.push(id_of("z"), 1, bytes(10_000))
+    effects = stranger.feed(WriteReady(1, True))
+    assert events(effects, trace.DROPPED)[0].fields["reason"] == "too_large"
 
 
 # ---- bad input

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from rumormill.bcos.node.questions import LARGEST_SEQ, Questions
 from rumormill.bcos.wire.p2p_packet import Module, P2PPacket
 from rumormill.core import trace
@@ -68,6 +70,13 @@ def test_a_question_ends_with_its_time_or_with_the_link() -> None:
 
 def test_a_question_to_an_unknown_node_fails_at_once() -> None:
     assert Asked(Stranger(), id_of("q")).heard == [(None, "not_sent")]
+
+
+def test_questions_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rumormill.bcos.node.questions.MOST_QUESTIONS", 3)
+    stranger = Stranger()
+    heard = [Asked(stranger).heard for _ in range(5)]
+    assert heard == [[], [], [], *[[(None, "too_many_questions")]] * 2]
 
 
 def test_seqs_begin_anew_after_the_last_one_and_leave_out_those_that_wait() -> None:

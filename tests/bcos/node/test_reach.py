@@ -8,19 +8,20 @@ import pytest
 
 from rumormill.bcos.effects import Multicast, Unicast, UnicastEnded
 from rumormill.bcos.node.reach import MOST_DESTINATIONS, MOST_HOPS, MOST_ROUTES
-from rumormill.bcos.wire.p2p_packet import Module, P2PPacket
+from rumormill.bcos.wire.p2p_packet import Module, P2PPacket, decode_p2p
 from rumormill.bcos.wire.routed import (
     MOST_IN_PACKET,
     ROUTED_MODULE,
     Carried,
     Route,
     RoutedType,
+    decode_routes,
     encode_carried,
     encode_routes,
 )
 from rumormill.core import trace
 from rumormill.core.machine import Deliver, Unsubscribe
-from rumormill.core.transport import CloseTransport, RestTransport, TransportOpened
+from rumormill.core.transport import CloseTransport, RestTransport, TransportOpened, WriteBytes
 from tests.helpers.bcos.machine_network import credentials_of
 from tests.helpers.bcos.nodes import Nodes, Stranger, id_of, packets_of
 
@@ -163,6 +164,20 @@ def test_a_question_ends_when_the_way_is_lost() -> None:
     assert heard == [(None, "left")]
 
 
+def test_a_question_ends_with_the_link_though_there_is_another_way() -> None:
+    network = Nodes()
+    network.start("abc", multi_hop=True)
+    network.mesh("abc")
+    network.run_accepting(1.0)
+    heard: list[tuple[bytes | None, str]] = []
+    network.silent.add(("a", "c"))
+    peers = network.node("a").peers
+    peers.ask(id_of("c"), 0, b"question", 30.0, lambda *answer: heard.append(answer))
+    network.sever("a", "c", for_good=True)
+    assert heard == [(None, "left")]
+    assert id_of("c") in peers.connected()
+
+
 # ---- strangers
 
 
@@ -210,6 +225,24 @@ def test_what_has_no_hops_left_and_what_would_go_back_is_dropped() -> None:
     assert reasons(stranger.say(carried(id_of("z"), id_of("x"), 8))) == ["no_way"]
     effects = stranger.say(carried(id_of("z"), id_of("y"), 2))
     assert len(packets_of(effects)) == 1
+
+
+def test_nobody_is_told_of_a_way_that_leads_back_to_it_or_is_too_long() -> None:
+    stranger = speaking()
+    stranger.feed(TransportOpened(2, "y:1", None, "", credentials_of(25)))
+    stranger.connection = 2
+    stranger.say(HELLO)
+    stranger.connection = 1
+    far = Route(id_of("r"), MOST_HOPS - 1, 3)
+    stranger.say(routes(Route(id_of("q"), 1, 5), far))
+    told: dict[int, list[Route]] = {1: [], 2: []}
+    for effect in stranger.wait(0.2):
+        if isinstance(effect, WriteBytes):
+            packet = decode_p2p(effect.data)
+            if (packet.protocol, packet.type) == (ROUTED_MODULE, RoutedType.ROUTES):
+                told[effect.connection] += decode_routes(packet.payload)
+    assert told[1] == [Route(id_of("y"), 1, 0)]
+    assert told[2] == [Route(id_of("z"), 1, 0), Route(id_of("q"), 2, 5)]
 
 
 @pytest.mark.parametrize("hops", [0, MOST_HOPS, 255])

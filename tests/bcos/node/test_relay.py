@@ -8,7 +8,7 @@ from rumormill.bcos.effects import Multicast
 from rumormill.bcos.node.relay import Relay
 from rumormill.bcos.wire.p2p_packet import Module
 from rumormill.core.machine import Deliver
-from tests.helpers.bcos.nodes import Nodes
+from tests.helpers.bcos.nodes import Nodes, id_of
 
 
 def delivered(network: Nodes, names: str) -> dict[str, int]:
@@ -56,7 +56,8 @@ def test_a_relayed_message_in_a_full_mesh_ends() -> None:
     # The drawing: A to B, C, D; each of them to those that it did not come from.
     packets = amop_packets(network)
     assert [each for each in packets if each[0] == "a"] == [("a", "b"), ("a", "c"), ("a", "d")]
-    assert len(packets) <= 3 + 3 * 2 + 3
+    assert len(packets) == 3 + 3 * 2
+    assert not [each for each in packets if each[1] == "a"]
 
 
 def test_without_relay_a_message_goes_one_hop() -> None:
@@ -69,6 +70,20 @@ def test_without_relay_a_message_goes_one_hop() -> None:
     network.run_accepting(1.0)
     assert delivered(network, "bc") == {"b": 1, "c": 0}
     assert amop_packets(network) == [("a", "b")]
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_a_message_of_a_private_topic_is_not_relayed(everywhere: bool) -> None:
+    network = nodes("abc", relay=True)
+    network.line("abc")
+    topic = "#!$TopicNeedVerify_secret"
+    for name in "bc":
+        network.own(name, [topic])
+    network.run_accepting(1.0)
+    peers = network.node("b").peers
+    assert list(peers.holders(topic)) == [id_of("c")]
+    assert list(peers.relay_targets(topic, id_of("a"), everywhere)) == []
+    assert list(peers.relay_targets("news", id_of("a"), True)) == [id_of("c")]
 
 
 def test_the_memory_of_messages_is_bounded() -> None:

@@ -161,6 +161,47 @@ def test_after_a_reconnection_the_whole_list_is_asked_for() -> None:
     assert TopicType.CHANGES not in types
 
 
+class Told:
+    """Stands in for AMOP."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def received(self, node: str, packet: P2PPacket) -> bool:
+        return True
+
+    def topics_changed(self, node: str) -> None:
+        self.heard.append("changed")
+
+    def topics_confirmed(self, node: str) -> None:
+        self.heard.append("confirmed")
+
+    def node_left(self, node: str) -> None:
+        self.heard.append("left")
+
+
+def test_amop_looks_at_all_topics_only_when_a_private_one_has_changed() -> None:
+    stranger = Stranger()
+    stranger.machine.peers.amop = amop = Told()
+    told(stranger, 1, b"1\ta")
+    told(stranger, 2, b"2\t#!$TopicNeedVerify_x\ta")
+    told(stranger, 3, b"3\t#!$TopicNeedVerify_x")
+    told(stranger, 4, b"4")
+    assert amop.heard == ["confirmed", "changed", "confirmed", "changed"]
+    stranger.feed(TransportClosed(1))
+    assert amop.heard[4:] == ["left"]
+
+
+def test_a_seq_that_brings_nothing_new_is_confirmed_but_not_more_often_than_it_is_due() -> None:
+    stranger = Stranger()
+    stranger.machine.peers.amop = amop = Told()
+    for _ in range(3):
+        for _ in range(10):
+            stranger.tell_seq(0)
+        stranger.wait(5.0)
+    assert amop.heard == ["confirmed"] * 3
+
+
 # ---- liars
 
 

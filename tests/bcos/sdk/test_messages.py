@@ -318,6 +318,8 @@ def test_another_node_is_tried_when_nobody_can_have_got_the_message() -> None:
     first.send(ChannelType.RESPONSE, packet.seq, b"", Result.NO_NODE)
     again = second.packet(ChannelType.REQUEST)
     assert again == packet
+    assert [e.peer for e in bench.events("published")] == [first.address]
+    assert [e.peer for e in bench.events("sent_again")] == [second.address]
     first.send(ChannelType.RESPONSE, packet.seq, encode_body("time", b"from the wrong node"))
     assert bench.take(UnicastEnded) == []
     second.send(ChannelType.RESPONSE, packet.seq, encode_body("time", b"noon"))
@@ -352,6 +354,20 @@ def test_messages_that_wait_for_their_answer_are_bounded() -> None:
     assert bench.machine.sizes()["publications"] == 4
     bench.feed(Unicast(9, "time", b"what", 5))
     assert len(node.packets(ChannelType.REQUEST)) == 1
+
+
+def test_bytes_of_messages_that_wait_for_their_answer_are_bounded() -> None:
+    bench = SdkBench(max_request_bytes=1024)
+    node = bench.node()
+    bench.feed(Multicast(1, "time", bytes(2000), 5))  # one alone may be larger
+    bench.feed(Multicast(2, "time", b"", 5))
+    assert bench.take(MulticastEnded)[0].result == Result.BANDWIDTH
+    packet = node.packet(ChannelType.MULTICAST)
+    node.send(ChannelType.RESPONSE, packet.seq, packet.data)
+    bench.take(MulticastEnded)
+    for token in range(3, 6):
+        bench.feed(Multicast(token, "time", bytes(500), 5))
+    assert [ended.token for ended in bench.take(MulticastEnded)] == [5]
 
 
 def test_a_message_that_no_packet_can_hold_is_refused() -> None:

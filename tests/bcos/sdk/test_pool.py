@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
 
 import pytest
 
-from rumormill.bcos.wire.channel_packet import ChannelType
+from rumormill.bcos.wire.channel_packet import ChannelPacket, ChannelType, encode_channel
 from rumormill.core.machine import Hold, Shutdown, Subscribe
 from rumormill.core.transport import (
     BytesReceived,
@@ -21,7 +22,7 @@ from rumormill.core.transport import (
     TransportOpened,
     WriteReady,
 )
-from tests.helpers.bcos.sdk_bench import SdkBench, seq
+from tests.helpers.bcos.sdk_bench import SEQ, ScriptedNode, SdkBench, seq
 
 ADDRESS = "127.0.0.1:20200"
 
@@ -175,28 +176,61 @@ def test_while_the_application_is_behind_nothing_is_read_and_heartbeats_leave() 
     assert [rest.connection for rest in bench.take(RestTransport)] == [node.number]
     bench.feed(BytesReceived(node.number, b""))
     assert len(bench.take(RestTransport)) == 1
-    bench.advance(20)
+    bench.advance(19)
     assert node.closed == []
-    assert len(node.packets(ChannelType.HEARTBEAT)) == 10
+    assert len(node.packets(ChannelType.HEARTBEAT)) == 9
     bench.feed(Hold(False))
     bench.feed(BytesReceived(node.number, b""))
     assert bench.take(RestTransport) == []
-    bench.advance(20)
+    bench.advance(4.9)
+    assert node.closed == []
+    bench.advance(0.2)
     assert node.closed == ["timed_out"]
     assert bench.events("source_paused") and bench.events("source_resumed")
 
 
-def test_a_node_that_makes_us_work_for_nothing_has_to_rest_and_is_dropped_at_last() -> None:
+@pytest.mark.parametrize(
+    "waste",
+    [
+        pytest.param(lambda node: node.send(0x7777, SEQ), id="unknown types"),
+        pytest.param(lambda node: node.send(ChannelType.HEARTBEAT, SEQ), id="heartbeats"),
+        pytest.param(lambda node: node.send(ChannelType.RESPONSE, SEQ), id="answers"),
+        pytest.param(lambda node: node.message("weather", b"rain"), id="duplicates"),
+        pytest.param(lambda node: node.message("news", b"?"), id="not subscribed to"),
+    ],
+)
+def test_a_node_that_makes_us_work_for_nothing_has_to_rest_and_is_dropped_at_last(
+    waste: Callable[[ScriptedNode], None],
+) -> None:
     bench = SdkBench(work_share=0.001, work_burst=0.001)
+    bench.feed(Subscribe("weather"))
     node = bench.node()
-    for number in range(1000):
-        node.send(0x7777, seq(number))
+    for _ in range(2000):
+        waste(node)
         for rest in bench.take(RestTransport):
             bench.advance(rest.seconds)
         if node.closed:
             break
     assert node.closed == ["too_much_work"]
     assert bench.events("held_back")
+
+
+def test_a_large_packet_that_is_of_no_use_costs_more_than_a_small_one() -> None:
+    bench = SdkBench(work_share=0.001, work_burst=0.001)
+    node = bench.node()
+    node.send(0x7777, SEQ, bytes(10_000))
+    assert not bench.events("held_back")
+    node.send(0x7777, SEQ, bytes(10_000_000))
+    assert bench.events("held_back")
+
+
+def test_a_packet_in_many_small_pieces_has_to_wait_for_its_turns() -> None:
+    bench = SdkBench(work_share=0.001, work_burst=0.001)
+    node = bench.node()
+    raw = encode_channel(ChannelPacket(0x7777, SEQ, 0, bytes(1000)))
+    for number in range(500):
+        node.raw(raw[number : number + 1])
+    assert bench.events("held_back")[0].fields["reason"] == "pieces"
 
 
 def test_what_waits_for_a_full_socket_is_bounded() -> None:

@@ -161,6 +161,10 @@ class ScriptedNode:
         raw = encode_channel(ChannelPacket(kind, seq, result, data))
         self.bench.feed(BytesReceived(self.number, raw))
 
+    def raw(self, data: bytes) -> None:
+        """Say something that need not be a packet."""
+        self.bench.feed(BytesReceived(self.number, data))
+
     def message(
         self, topic: str, data: bytes, seq: bytes = SEQ, kind: int = ChannelType.MULTICAST
     ) -> None:

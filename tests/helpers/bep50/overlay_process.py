@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Self, TypeAlias
 
-from tests.helpers.interop.peer_process import Event, PeerProcess
+from tests.helpers.interop.our_process import OurProcess
+from tests.helpers.interop.peer_process import Event
 
 
-class OverlayProcess(PeerProcess):
+class OverlayProcess(OurProcess):
     """One running ``rumormill sub``. Leaving the context stops it."""
 
     language = "rumormill sub"
@@ -30,18 +31,6 @@ class OverlayProcess(PeerProcess):
     async def message(self, seq: int, *, timeout: float = 30) -> Event:
         """Wait for the message with this number; those before may be missing."""
         return await self.expect("message", seq=seq, timeout=timeout)
-
-    async def kill(self) -> None:
-        """End it as SIGKILL does: without a word to anybody."""
-        self._process.kill()
-        await self.stop()
-
-    async def stop(self) -> None:
-        """End it as SIGTERM does."""
-        if self._process.returncode is None:
-            self._process.terminate()
-        await self._process.wait()
-        await super().stop()
 
 
 StartOverlayProcess: TypeAlias = Callable[..., Awaitable[OverlayProcess]]

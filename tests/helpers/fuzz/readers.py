@@ -176,6 +176,31 @@ add("key file of bep50", whole(lambda raw: item_key_in(read_json(raw))), "bep50.
     pumps={"digits": Pump(b'{"type":"bep50","seed":"', b"9d", b'"}')})  # fmt: skip
 
 
+# ---- TLS
+
+EXTENSIONS = 704
+"""Bytes of the extensions of a hello, so that the shorter input has all of them too."""
+HELLO = (b"\x01" + (40 + EXTENSIONS).to_bytes(3, "big") + b"\x03\x03" + bytes(32) + bytes(4) +
+         EXTENSIONS.to_bytes(2, "big"))  # fmt: skip
+RECORD = b"\x16\x03\x01" + (len(HELLO) + EXTENSIONS).to_bytes(2, "big")
+
+
+def hello(data: bytes, size: int) -> None:
+    came = bytearray()
+    for piece in pieces(data, size):
+        came += piece
+        if read_client_hello(came) is not None:
+            return
+
+
+add("client hello", hello, "live.transports.client_hello", in_pieces=True,
+    words=(b"\x16\x03\x01\x01\x00", b"\x16\x03\x01\x40\x00", RECORD, HELLO,
+           b"\x00\x0a\x00\x04\x00\x02", b"\x00\x0d", b"\x00", b"\xff\xff"),
+    pumps={"a record": Pump(b"\x16\x03\x01\x40\x00", b"\x01"), "headers": Pump(b"", b"\x16\x03"),
+           "extensions": Pump(RECORD + HELLO, bytes(4)),
+           "groups": Pump(RECORD + HELLO, b"\x00\x0a\x00\x04\x00\x02\x00\x16")})  # fmt: skip
+
+
 # ---- protobuf and pubsub
 
 PROTOBUF_WORDS = (

@@ -6,7 +6,7 @@ Built once for each version of its sources, into the cache outside the tree.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
@@ -84,14 +84,19 @@ StartGoPeer: TypeAlias = Callable[..., Awaitable[GoPeer]]
 
 def built_program() -> Path:
     """The program, compiled; skips or fails the test if there is no way."""
-    require_tools("go", "go")
-    sources = sorted(path for path in (SOURCES / "go").iterdir() if path.is_file())
-    return cached("go", sources, _go_build) / PROGRAM
+    return built("go")
 
 
-def _go_build(folder: Path) -> None:
-    package = folder / "package"
-    shutil.copytree(SOURCES / "go", package, dirs_exist_ok=True)
-    # The package is no checkout of its own, so there is no commit to stamp it with.
-    command = ["go", "build", "-buildvcs=false", "-o", str(folder / PROGRAM), "."]
-    run_build("go", command, package, timeout=900)
+def built(peer: str, environment: Mapping[str, str] | None = None) -> Path:
+    """The program of ``tests/interop/peers/<peer>``, which is in Go, compiled."""
+    require_tools(peer, "go")
+
+    def build(folder: Path) -> None:
+        package = folder / "package"
+        shutil.copytree(SOURCES / peer, package, dirs_exist_ok=True)
+        # The package is no checkout of its own, so there is no commit to stamp it with.
+        command = ["go", "build", "-buildvcs=false", "-o", str(folder / PROGRAM), "."]
+        run_build(peer, command, package, timeout=900, environment=environment)
+
+    sources = sorted(path for path in (SOURCES / peer).iterdir() if path.is_file())
+    return cached(peer, sources, build) / PROGRAM

@@ -20,6 +20,8 @@ THEY_DIAL = "they dial"
 OURS = "ours to them"
 THEIRS = "theirs to us"
 BOTH = "both ways"
+AMONG = "theirs to theirs"
+"""By way of our nodes."""
 
 # Behaviours of libp2p
 GOSSIPSUB_SIGNED = "gossipsub, signed: 100 messages each way"
@@ -46,6 +48,21 @@ FROM_MAIN = "a value put on the main DHT reaches the overlay"
 NEWCOMER = "who knows only the key finds the overlay"
 STRANGER = "an ordinary node is no member of a topic"
 KILLED = "overlay in processes, some killed with -9"
+
+# Behaviours of bcos
+COME_UP = "comes up, with each kind of certificate"
+UNICAST = "unicast across two nodes, and the answer"
+MULTICAST = "multicast across two nodes"
+SAME_NODE = "unicast and multicast on one node"
+EACH_OTHER = "unicast and multicast with the other SDK"
+PRIVATE = "private topics"
+OTHER_KEY = "a private topic with another key"
+NO_SUBSCRIBER = "code 100 where nobody is subscribed"
+LARGE = "a message of 1 MiB, and its answer"
+BURST = "five multicasts at once"
+FAILOVER = "subscribers killed and frozen, another answers"
+IDLE = "idle for longer than the SDK's limit"
+NODE_RESTART = "our node killed and started anew"
 
 LIBP2P_ROWS = (
     (IDENTIFY, WE_DIAL),
@@ -86,6 +103,33 @@ BEP50_ROWS = (
     (KILLED, BOTH),
 )
 
+BCOS_ROWS = (
+    (COME_UP, THEY_DIAL),
+    (UNICAST, OURS),
+    (UNICAST, THEIRS),
+    (UNICAST, AMONG),
+    (MULTICAST, OURS),
+    (MULTICAST, THEIRS),
+    (MULTICAST, AMONG),
+    (SAME_NODE, OURS),
+    (SAME_NODE, THEIRS),
+    (SAME_NODE, AMONG),
+    (EACH_OTHER, AMONG),
+    (PRIVATE, OURS),
+    (PRIVATE, THEIRS),
+    (PRIVATE, AMONG),
+    (OTHER_KEY, OURS),
+    (OTHER_KEY, THEIRS),
+    (NO_SUBSCRIBER, THEIRS),
+    (LARGE, OURS),
+    (LARGE, THEIRS),
+    (LARGE, AMONG),
+    (BURST, OURS),
+    (FAILOVER, AMONG),
+    (IDLE, THEY_DIAL),
+    (NODE_RESTART, THEY_DIAL),
+)
+
 LIBP2P_ABSENT: dict[tuple[str, str], str] = {
     **{
         (behaviour, peer): "a matter of the stack: tested with go"
@@ -104,6 +148,11 @@ BEP50_ABSENT: dict[tuple[str, str], str] = {
 }
 
 
+BCOS_ABSENT: dict[tuple[str, str], str] = {
+    (FAILOVER, "java"): "a matter of our node: tested with go, whose processes start at once",
+}
+
+
 class Table(NamedTuple):
     """The matrix of one family: its columns, its rows, and the cells that no test can fill."""
 
@@ -119,7 +168,8 @@ class Table(NamedTuple):
 
 LIBP2P = Table("libp2p", ("rust", "js", "py", "go"), LIBP2P_ROWS, LIBP2P_ABSENT)
 BEP50 = Table("bep50", ("libtorrent", "bittorrent-dht"), BEP50_ROWS, BEP50_ABSENT)
-TABLES = (LIBP2P, BEP50)
+BCOS = Table("bcos", ("go", "java"), BCOS_ROWS, BCOS_ABSENT)
+TABLES = (LIBP2P, BEP50, BCOS)
 
 
 class Cell(NamedTuple):

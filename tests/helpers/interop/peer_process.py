@@ -6,7 +6,7 @@
 
 The programs stand under ``tests/interop/peers``, and the language in the README there. What each
 of them needs to be built is in a module of its own: ``js_peer``, ``rust_peer``, ``py_peer``,
-``go_peer``.
+``go_peer``, ``bcos_go``, ``bcos_java``.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ class PeerProcess:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.id = ""
         self.addresses: list[str] = []
+        self.ready: Event = {}
+        """The first thing that it said."""
         self._process = process
         self._events: list[Event] = []
         self._waiting: list[_Wanted] = []
@@ -57,10 +59,11 @@ class PeerProcess:
 
     @classmethod
     async def launch(
-        cls, program: Path, arguments: Sequence[str], *, listen: str, dial: Sequence[str]
+        cls, program: Path, arguments: Sequence[str], *, listen: str = "", dial: Sequence[str] = ()
     ) -> Self:
-        """Start the program and wait until it is ready."""
-        addresses = ["--listen", listen, *(part for to in dial for part in ("--dial", to))]
+        """Start the program and wait until it is ready; not every program listens."""
+        addresses = ["--listen", listen] if listen else []
+        addresses += [part for to in dial for part in ("--dial", to)]
         process = await asyncio.create_subprocess_exec(
             *(*cls.command(program), *addresses, *arguments),
             stdin=subprocess.PIPE,
@@ -70,17 +73,27 @@ class PeerProcess:
         )
         peer = cls(process)
         try:
-            ready = await peer.expect("ready", timeout=30)
+            peer.ready = await peer.expect("ready", timeout=30)
         except BaseException:
             await peer.stop()
             raise
-        peer.id, peer.addresses = ready["id"], ready["addresses"]
+        peer.id, peer.addresses = peer.ready["id"], peer.ready["addresses"]
         return peer
 
     @property
     def address(self) -> str:
         """The first address it listens on, with its peer id."""
         return self.addresses[0]
+
+    @property
+    def process_id(self) -> int:
+        """The number of its process."""
+        return self._process.pid
+
+    @property
+    def said_to_stderr(self) -> str:
+        """The latest lines that are no events."""
+        return "".join(self._stderr)
 
     async def __aenter__(self) -> Self:
         return self
@@ -148,10 +161,12 @@ class PeerProcess:
         await self._process.stdin.drain()
 
     async def _take_answer(self, do: str, name: str, timeout: float, **fields: Any) -> Event:
-        # Either the event that answers the command, or the complaint about it.
+        # Either the event that answers the command, or the complaint about it, which need not have
+        # all of the fields.
         def is_answer(event: Event) -> bool:
             if event["event"] == "error":
-                return bool(event.get("do") == do)
+                same = all(event.get(key, value) == value for key, value in fields.items())
+                return bool(event.get("do") == do) and same
             return event["event"] == name and fields.items() <= event.items()
 
         wanted = _Wanted(f"an answer to {do!r}", is_answer, 1)

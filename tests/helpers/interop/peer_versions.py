@@ -13,7 +13,15 @@ ROOT = SOURCES.parent.parent.parent
 
 def versions(family: str) -> dict[str, str]:
     """For each peer of the family, its libraries in words."""
-    return _libp2p() if family == "libp2p" else _bep50()
+    return {"libp2p": _libp2p, "bep50": _bep50, "bcos": _bcos}[family]()
+
+
+def _bcos() -> dict[str, str]:
+    modules = (SOURCES / "bcos-go" / "go.mod").read_text()
+    packages = (SOURCES / "bcos-java" / "pom.xml").read_text()
+    go = _found(r"github.com/FISCO-BCOS/go-sdk v(\S+)", modules)
+    java = _found(r"<artifactId>fisco-bcos-java-sdk</artifactId>\s*<version>(\S+?)<", packages)
+    return {"go": f"FISCO BCOS go-sdk {go}", "java": f"FISCO BCOS java-sdk {java}"}
 
 
 def _bep50() -> dict[str, str]:

@@ -77,11 +77,11 @@ def run_build(
     except subprocess.TimeoutExpired:
         missing_peer(f"{peer} peer: {name} did not end within {timeout:.0f} s")
     if result.returncode != 0:
-        missing_peer(f"{peer} peer: {name} failed: {_reason(result.stderr)}")
+        missing_peer(f"{peer} peer: {name} failed: {_reason(result.stderr or result.stdout)}")
 
 
-def _reason(stderr: str) -> str:
+def _reason(said: str) -> str:
     # Compilers name the error first and count the errors last; before it come the downloads.
-    lines = [line for line in stderr.splitlines() if line.strip()]
+    lines = [line for line in said.splitlines() if line.strip()]
     first = next((at for at, line in enumerate(lines) if "rror" in line), max(len(lines) - 4, 0))
     return " ".join(lines[first : first + 4]) or "it did not say why"

@@ -28,11 +28,6 @@ class RumormillPeer(RouterPeer):
         peer = SOURCES / "rumormill" / "peer.py"
         return [str(program), str(peer), "--native", str(int(cls.native))]
 
-    @property
-    def process_id(self) -> int:
-        """The number of its process."""
-        return self._process.pid
-
     async def profile(self, file: Path) -> None:
         """Profile the next stretch that it measures: a session of pyinstrument in ``file``."""
         await self._command("profile", file=str(file))

@@ -36,16 +36,23 @@ from tests.helpers.live.tls_ends import (
     server_context,
 )
 
-RECORD, APPLICATION_DATA = 1 << 14, 23
+RECORD, ALERT = 1 << 14, 21
 
 
 class Client:
     """A client that is not ours, record by record."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        context: ssl.SSLContext | None = None,
+        session: ssl.SSLSession | None = None,
+    ) -> None:
         self.reader, self.writer = reader, writer
         self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self.ssl = client_context().wrap_bio(self.incoming, self.outgoing)
+        context = context or client_context()
+        self.ssl = context.wrap_bio(self.incoming, self.outgoing, session=session)
 
     async def record(self) -> tuple[int, bytes]:
         """The next record, as it is on the wire: its type, and all of it."""
@@ -68,10 +75,9 @@ class Client:
 
     async def packet(self) -> bytes:
         """What is in the next record; empty at the end."""
-        kind, record = await self.record()
+        _, record = await self.record()
         self.incoming.write(record)
-        assert kind == APPLICATION_DATA or self.ssl.read() == b""
-        return self.ssl.read() if kind == APPLICATION_DATA else b""
+        return self.ssl.read(RECORD)
 
 
 @asynccontextmanager
@@ -132,6 +138,22 @@ async def test_each_service_has_its_own_context() -> None:
             await server.tls.listen(["127.0.0.1:0"], "nothing")
 
 
+async def test_a_session_that_is_taken_up_again_shows_the_certificate_too() -> None:
+    async with closing(TlsEnd()) as (server,):
+        (listening,) = await server.tls.listen(["127.0.0.1:0"])
+        context, session = client_context(), None
+        for number in (1, 2):
+            streams = await asyncio.open_connection("127.0.0.1", port_of(listening))
+            client = Client(*streams, context, session)
+            await client.handshake()
+            await server.until(lambda: len(server.all(TransportOpened)) == number)  # noqa: B023
+            assert client.ssl.session_reused is (number == 2)
+            session = client.ssl.session
+            client.writer.close()
+        shown = [each.credentials for each in server.all(TransportOpened)]
+        assert shown == [leaf("ec", "client").der] * 2
+
+
 async def test_names_of_hosts_are_not_checked_and_who_wants_that_is_told() -> None:
     with pytest.raises(LocalProtocolError, match="check_hostname"):
         TlsEnd(client=ssl.create_default_context())
@@ -146,9 +168,12 @@ async def test_each_write_is_a_record_and_those_of_one_turn_leave_together(
     async with closing(TlsEnd()) as (server,), a_client_of(server) as (client, number):
         sent: list[int] = []
         write = server.tls._tcp.write
-        monkeypatch.setattr(
-            server.tls._tcp, "write", lambda effect: (sent.append(len(effect.data)), write(effect))
-        )
+
+        def noted(effect: WriteBytes) -> None:
+            sent.append(len(effect.data))
+            write(effect)
+
+        monkeypatch.setattr(server.tls._tcp, "write", noted)
         packets = [b"one", b"", b"two", bytes(RECORD), b"three"]
         for packet in packets:
             server.tls.write(WriteBytes(number, packet))
@@ -310,7 +335,8 @@ async def test_the_close_of_the_other_end_closes_ours() -> None:
         with pytest.raises(ssl.SSLWantReadError):
             client.ssl.unwrap()
         client.flush()
-        assert await client.packet() == b""
+        assert (await client.record())[0] == ALERT
+        assert await client.reader.read() == b""
         client.writer.close()
         assert await server.first(TransportClosed) == TransportClosed(number, "closed")
         assert server.received == b"last words"
@@ -371,11 +397,18 @@ async def test_answers_that_nobody_reads_do_not_pile_up(monkeypatch: pytest.Monk
     """A client that asks for new handshakes without end, and reads none of the refusals."""
     async with closing(TlsEnd()) as (server,), a_client_of(server) as (client, number):
         session = server.tls._sessions[number]
-        await asyncio.sleep(0)
+
+        def refuse(size: int) -> bytes:
+            session._incoming.read()
+            session._outgoing.write(b"a refusal")
+            raise ssl.SSLWantReadError
+
+        monkeypatch.setattr(session, "_read", refuse)
+        client.writer.write(b"hello again")
+        assert (await client.reader.readexactly(9)) == b"a refusal"
+        assert server.all(TransportClosed) == []
         server.tls._fed(WriteReady(number, False))
-        monkeypatch.setattr(session, "_read", lambda size: session._outgoing.write(b"no") and b"?")
-        client.ssl.write(b"again!")
-        client.flush()
+        client.writer.write(b"hello again")
         assert await server.first(TransportClosed) == TransportClosed(number, "answers_not_read")
 
 

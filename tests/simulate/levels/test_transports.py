@@ -332,3 +332,66 @@ def test_a_rest_of_a_transport_that_is_not_there_is_nothing() -> None:
     simulation.command("a", [WriteBytes(1, b"on time")])
     simulation.run_until(1.5)
     assert b.received() == b"on time"
+
+
+# ---- credentials and services
+
+
+def secure_pair() -> tuple[Simulation, Socket, Socket]:
+    simulation = Simulation(1, level="transports")
+    a, b = Socket(), Socket()
+    simulation.add_node("a", a, credentials=b"certificate of a")
+    simulation.add_node("b", b, credentials=b"certificate of b", services={"channel": 20200})
+    return simulation, a, b
+
+
+def test_each_end_sees_the_credentials_of_the_other() -> None:
+    simulation, a, b = secure_pair()
+    simulation.command("a", [OpenTransport(7, simulation.address("b"))])
+    simulation.run_until(1.0)
+    ours, theirs = a.inputs(TransportOpened)[0], b.inputs(TransportOpened)[0]
+    assert (ours.credentials, theirs.credentials) == (b"certificate of b", b"certificate of a")
+    assert (ours.service, theirs.service) == ("", "")
+
+
+def test_a_service_has_a_port_of_its_own_and_its_node_is_told() -> None:
+    simulation, a, b = secure_pair()
+    assert simulation.address("b", "channel") == "10.0.0.2:20200"
+    simulation.command("a", [OpenTransport(7, "10.0.0.2:20200")])
+    simulation.run_until(1.0)
+    assert b.inputs(TransportOpened)[0].service == "channel"
+    assert a.inputs(TransportOpened) == [
+        TransportOpened(1, "10.0.0.2:20200", 7, "", b"certificate of b")
+    ]
+    assert b.inputs(Listening) == [Listening(("10.0.0.2:4001",))]
+
+
+def test_a_node_keeps_its_credentials_and_services_when_it_is_restarted() -> None:
+    simulation, a, _ = secure_pair()
+    simulation.crash("b")
+    simulation.restart("b", again := Socket())
+    simulation.command("a", [OpenTransport(7, simulation.address("b", "channel"))])
+    simulation.run_until(1.0)
+    assert a.inputs(TransportOpened)[0].credentials == b"certificate of b"
+    assert again.inputs(TransportOpened)[0].service == "channel"
+
+
+def test_a_service_that_is_not_there_and_a_port_in_use_are_refused() -> None:
+    simulation, *_ = secure_pair()
+    with pytest.raises(LocalProtocolError, match="no service 'other'"):
+        simulation.address("b", "other")
+    with pytest.raises(LocalProtocolError, match="4001 of 'c' is in use"):
+        simulation.add_node("c", Socket(), services={"channel": 4001})
+    with pytest.raises(LocalProtocolError, match="another node"):
+        simulation.add_node("d", Socket(), address="10.0.0.2:20200")
+
+
+def test_other_levels_have_no_credentials() -> None:
+    with pytest.raises(LocalProtocolError, match="not for the level 'peers'"):
+        Simulation(1).add_node("a", Socket(), credentials=b"certificate")
+
+
+def test_a_service_takes_no_address_from_the_next_node() -> None:
+    simulation, *_ = secure_pair()
+    simulation.add_node("c", Socket())
+    assert simulation.address("c") == "10.0.0.3:4001"

@@ -123,20 +123,29 @@ class Application:
         _check_name(topic)
         if topic not in self._topics:
             self._topics[topic] = None
-            self._amop.subscribe(self, self._topics)
+            self._listen(topic)
             self._turn.trace(trace.SUBSCRIBED, topic)
 
     def _unsubscribe(self, topic: str) -> None:
         if topic in self._topics:
             del self._topics[topic]
-            self._amop.subscribe(self, self._topics)
+            self._listen(topic)
             self._turn.trace(trace.UNSUBSCRIBED, topic)
 
     def _set_responder(self, topic: str, wanted: bool) -> None:
         if wanted:
+            _check_name(topic)
             self._responders[topic] = None
         else:
             self._responders.pop(topic, None)
+        self._listen(topic)
+
+    def _listen(self, topic: str) -> None:
+        """Who answers a topic listens to it, too."""
+        wanted = topic in self._topics or topic in self._responders
+        listeners = self._amop.listeners
+        if wanted != listeners.listens(self, topic):
+            (listeners.add if wanted else listeners.take_away)(self, topic)
 
     # ---- as a subscriber
 

@@ -26,17 +26,9 @@ class Listeners:
         """Those who listen to a topic, who came first first."""
         return list(self._by_topic.get(topic, ()))
 
-    def has(self, topic: str) -> bool:
-        """Whether anybody listens to a topic."""
-        return topic in self._by_topic
-
     def listens(self, subscriber: Subscriber, topic: str) -> bool:
         """Whether one of them does."""
         return subscriber in self._by_topic.get(topic, ())
-
-    def topics_of(self, subscriber: Subscriber) -> Iterable[str]:
-        """What a subscriber listens to."""
-        return self._topics.get(subscriber, {}).keys()
 
     @property
     def private(self) -> Iterable[str]:
@@ -51,8 +43,10 @@ class Listeners:
         new = [topic for topic in wanted if topic not in current]
         for topic in gone:
             self._leave(subscriber, topic)
+            self._turn.trace(trace.PEER_UNSUBSCRIBED, topic, peer=subscriber.name)
         for topic in new:
             self._join(subscriber, topic)
+            self._turn.trace(trace.PEER_SUBSCRIBED, topic, peer=subscriber.name)
         self._topics[subscriber] = wanted
         self._board.set(subscriber.name, list(wanted))
         return new, len(gone)
@@ -61,7 +55,21 @@ class Listeners:
         """A subscriber is gone."""
         for topic in self._topics.pop(subscriber, ()):
             self._leave(subscriber, topic)
+            self._turn.trace(trace.PEER_UNSUBSCRIBED, topic, peer=subscriber.name)
         self._board.remove(subscriber.name)
+
+    def add(self, subscriber: Subscriber, topic: str) -> None:
+        """One topic more, of the application, which names them one by one.
+
+        Each is told by itself, so that the next costs no more after many than after few.
+        """
+        self._join(subscriber, topic)
+        self._board.set((subscriber.name, topic), (topic,))
+
+    def take_away(self, subscriber: Subscriber, topic: str) -> None:
+        """One topic less of the application."""
+        self._leave(subscriber, topic)
+        self._board.remove((subscriber.name, topic))
 
     def sizes(self) -> dict[str, int]:
         """How much is kept, for tests of its bounds."""
@@ -76,7 +84,6 @@ class Listeners:
         self._by_topic.setdefault(topic, {})[subscriber] = None
         if topic.startswith(PUBLISHERS_OF):
             self._private[topic.removeprefix(PUSH_CHANNEL)] = None
-        self._turn.trace(trace.PEER_SUBSCRIBED, topic, peer=subscriber.name)
 
     def _leave(self, subscriber: Subscriber, topic: str) -> None:
         listeners = self._by_topic[topic]
@@ -85,4 +92,3 @@ class Listeners:
             del self._by_topic[topic]
             if topic.startswith(PUBLISHERS_OF):
                 del self._private[topic.removeprefix(PUSH_CHANNEL)]
-        self._turn.trace(trace.PEER_UNSUBSCRIBED, topic, peer=subscriber.name)

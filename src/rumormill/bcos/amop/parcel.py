@@ -15,6 +15,7 @@ from rumormill.bcos.wire.channel_packet import (
     ChannelType,
     decode_channel,
     encode_channel,
+    id_of_seq,
 )
 from rumormill.bcos.wire.topic_body import encode_body, topic_of
 from rumormill.core.errors import RemoteProtocolError
@@ -50,25 +51,12 @@ class Parcel(NamedTuple):
     @property
     def id(self) -> bytes:
         """The id of the message: the seq, as bytes if it is written in hex."""
-        return id_of(self.seq)
+        return id_of_seq(self.seq)
 
     def with_seq(self, seq: bytes) -> Parcel:
         """The same under another seq."""
         raw = b"".join((self.raw[:SEQ_AT], seq, self.raw[SEQ_AT + SEQ_SIZE :]))
         return Parcel(self.type, seq, self.topic, raw)
-
-
-def id_of(seq: bytes) -> bytes:
-    """What a message with this seq is called.
-
-    >>> id_of(b"000102030405060708090a0b0c0d0e0f").hex(), id_of(b"not hex")
-    ('000102030405060708090a0b0c0d0e0f', b'not hex')
-    """
-    try:
-        identifier = bytes.fromhex(seq.decode("ascii"))
-    except ValueError:
-        return seq
-    return identifier if len(identifier) == SEQ_SIZE // 2 else seq
 
 
 def new_parcel(kind: int, seq: bytes, topic: str, payload: bytes) -> Parcel:

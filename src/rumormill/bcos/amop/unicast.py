@@ -112,17 +112,20 @@ class Unicasts:
             else:
                 outcome(answer.result, answer.data, node)
 
-        flight.search = Search(self._random, candidates, ask, partial(self._failed, parcel), ended)
+        flight.search = Attempts(
+            self._random, candidates, ask, partial(self._failed, parcel), ended
+        )
         flight.search.go_on()
         return flight
 
     def candidates(self, topic: str, sender: Subscriber | None = None) -> list[str]:
         """Nodes that a message of the topic may go to, this one among them.
 
-        Not this one for the sake of the publisher itself, unless there is no other.
+        Not this one for the sake of the publisher itself, unless there is no other; nor for that of
+        subscribers who have no room.
         """
         found = self._verification.routable(topic)
-        here = self._listeners.of(topic)
+        here = [each for each in self._listeners.of(topic) if each.has_room]
         others = len(here) > 1 or (here and here[0] is not sender)
         if others or (here and not found):
             found.append(self._turn.name)

@@ -1,4 +1,4 @@
-"""Who may connect: lists of node ids, and for SDKs the issuer of their certificate."""
+"""Which nodes may connect: lists of node ids."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from rumormill.bcos.certificates.identity import Identity
 from rumormill.core.errors import ConfigError
 from rumormill.core.words import short
 
 NOT_ALLOWED: Final = "not_in_whitelist"
 DENIED: Final = "in_blacklist"
-OTHER_ISSUER: Final = "issuer_mismatch"
 
 _NODE_ID: Final = re.compile(r"[0-9a-fA-F]{128}")
 
@@ -46,14 +44,6 @@ def node_ids(texts: Iterable[str]) -> tuple[str, ...]:
     ValueError: a node id has 128 hex digits, '0f' has 2 characters
     """
     return tuple(_node_id(text) for text in texts)
-
-
-def refuses_issuer(sdk: Identity, node: Identity) -> str:
-    """Why an SDK may not connect to a node whose issuer is another; empty if it is the same.
-
-    ``node`` is the node by its certificate of the same profile: those of RSA have a CA of theirs.
-    """
-    return "" if sdk.issuer == node.issuer else OTHER_ISSUER
 
 
 def _listed(key: str, texts: Iterable[str]) -> tuple[str, ...]:

@@ -162,8 +162,8 @@ class Conversation:
     def _on_multicast(self, session: Session, packet: ChannelPacket, raw: bytes) -> None:
         """Answered at once, whoever listens: that is what publishers wait for."""
         parcel = self._parcel_of(session, packet, raw)
-        session.reply(packet, packet.data, ChannelType.RESPONSE)
         spread = self._amop.multicast(parcel, session)
+        session.reply(packet, packet.data, ChannelType.RESPONSE)
         nodes = len(spread.reached) + len(spread.queued)
         self._trace_forwarded(
             session, parcel, mode="multicast", peers=nodes, here=spread.here,

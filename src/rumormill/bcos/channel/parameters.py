@@ -28,8 +28,11 @@ class ChannelParameters(Parameters):
     them is dropped."""
     session_queue_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
     """Bytes that may wait for an SDK that is slower than we are."""
+    max_queued_bytes: int = Field(default=256 * 1024 * 1024, ge=1024)
+    """Bytes that may wait for all SDKs together."""
     session_timeout: float = Field(default=60.0, gt=0, allow_inf_nan=False)
-    """Seconds without a byte of an SDK after which its session is dropped."""
+    """Seconds without a byte of an SDK, or without room for one to it, after which its session is
+    dropped."""
     node_timeout: float = Field(default=30.0, gt=0, allow_inf_nan=False)
     """Seconds that another node has to answer a message; then another is tried."""
     subscriber_timeout: float = Field(default=5.0, gt=0, allow_inf_nan=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from hashlib import sha256
 
 from rumormill.bcos.amop.amop import Amop
 from rumormill.bcos.certificates.identity import Identify
@@ -10,7 +11,7 @@ from rumormill.bcos.channel import toll
 from rumormill.bcos.channel.conversation import Conversation
 from rumormill.bcos.channel.parameters import ChannelParameters
 from rumormill.bcos.channel.rpc import Rpc
-from rumormill.bcos.channel.session import Questions, Session
+from rumormill.bcos.channel.session import Questions, Session, Waiting
 from rumormill.bcos.channel.toll import Toll
 from rumormill.bcos.links.outlet import Outlet
 from rumormill.bcos.links.turn import Turn
@@ -46,6 +47,7 @@ class ChannelServer:
         self._questions = Questions(alarm)
         self._idle: Timers[int] = Timers(alarm)
         self._unfinished = 0
+        self._waiting = Waiting(parameters.max_queued_bytes)
         self._toll = Toll(turn, self.drop)
         self._conversation = Conversation(
             turn, amop, Rpc(turn.name, amop, parameters), self._questions, parameters,
@@ -68,8 +70,9 @@ class ChannelServer:
         outlet = Outlet(self._turn, connection, parameters.session_queue_bytes)
         session = Session(
             self._turn, connection, outlet, parameters.largest_channel_packet, self._questions,
-            self._amop.counter,
+            self._amop.counter, self._waiting, sha256(credentials).digest(),
         )  # fmt: skip
+        self._toll.came(session)
         self._sessions[connection] = session
         self._addresses[connection] = address
         self._idle.set(connection, self._turn.now + parameters.session_timeout)
@@ -113,7 +116,10 @@ class ChannelServer:
         """A connection is full, or has room again."""
         session = self._sessions.get(connection)
         if session is not None:
-            session.outlet.set_ready(ready)
+            session.set_ready(ready)
+            if not ready:
+                until = self._turn.now + self._parameters.session_timeout
+                self._idle.at_latest(connection, until)
 
     # ---- time
 
@@ -121,12 +127,22 @@ class ChannelServer:
         """End questions that have taken too long, and sessions that say nothing."""
         self._questions.wake(now)
         for connection in self._idle.due(now):
-            session = self._sessions[connection]
-            until = session.heard_at + self._parameters.session_timeout
-            if until <= now:
-                self.drop(session, "idle")
-            else:
-                self._idle.set(connection, until)
+            self._look_at(self._sessions[connection], now)
+
+    def _look_at(self, session: Session, now: float) -> None:
+        limit = self._parameters.session_timeout
+        full_since = session.full_since
+        if session.heard_at + limit <= now:
+            self.drop(session, "idle")
+        elif full_since is not None and full_since + limit <= now:
+            self._turn.trace(
+                trace.DROPPED, peer=session.name, what="bytes", reason="too_slow",
+                count=session.outlet.waiting,
+            )  # fmt: skip
+            self.drop(session, "too_slow")
+        else:
+            since = session.heard_at if full_since is None else min(full_since, session.heard_at)
+            self._idle.set(session.connection, since + limit)
 
     def next_wake(self) -> float | None:
         """When the first of it is due."""
@@ -158,9 +174,10 @@ class ChannelServer:
             "sessions": len(self._sessions),
             "questions": len(self._questions),
             "unfinished_bytes": self._unfinished,
-            "queued_bytes": sum(session.outlet.waiting for session in sessions),
+            "queued_bytes": self._waiting.bytes,
             "session_requests": sum(len(session.requests) for session in sessions),
             "session_timers": len(self._idle),
+            **self._toll.sizes(),
         }
 
     def _admit(self, credentials: bytes) -> str:
@@ -180,6 +197,8 @@ class ChannelServer:
         del self._sessions[connection]
         self._idle.cancel(connection)
         self._unfinished -= session.unfinished
+        session.forget_waiting()
+        self._toll.left(session)
         self._turn.trace(
             trace.CONNECTION_CLOSED, peer=session.name, address=self._addresses.pop(connection),
             reason=reason,

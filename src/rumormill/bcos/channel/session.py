@@ -42,12 +42,28 @@ OLDEST_PROTOCOL = 1
 MOST_ANSWERS_DUE = 1_000_000
 
 
+class Waiting:
+    """Bytes that wait for all SDKs of a node, which may be ``most``."""
+
+    __slots__ = ("_most", "bytes")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.bytes = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing more may be put into a queue."""
+        return self.bytes >= self._most
+
+
 class Session:
     """The session of one SDK; a :class:`~rumormill.bcos.amop.ports.Subscriber`."""
 
     __slots__ = (
-        "_counter", "_questions", "_turn", "answers_due", "connection", "gone", "heard_at", "name",
-        "outlet", "protocol", "reader", "requests", "unfinished", "work",
+        "_counted", "_counter", "_questions", "_turn", "_waiting", "account", "answers_due",
+        "connection", "full_since", "gone", "heard_at", "name", "outlet", "protocol", "reader",
+        "requests", "unfinished", "work",
     )  # fmt: skip
 
     def __init__(
@@ -58,10 +74,16 @@ class Session:
         largest_packet: int,
         questions: Questions,
         counter: Counter,
+        waiting: Waiting,
+        account: bytes,
     ) -> None:
         self._turn = turn
         self._questions = questions
         self._counter = counter
+        self._waiting = waiting
+        self._counted = 0
+        self.account = account
+        """What its debts are kept under when it has left."""
         self.connection = connection
         self.name = f"sdk-{connection}"
         self.outlet = outlet
@@ -69,6 +91,8 @@ class Session:
         self.unfinished = 0
         """Bytes of its packet that is not whole, as far as the server has counted them."""
         self.heard_at = turn.now
+        self.full_since: float | None = None
+        """When its socket took no more."""
         self.work = Work(WorkLimits(), turn.now)
         self.protocol = OLDEST_PROTOCOL
         self.requests: dict[bytes, int] = {}
@@ -82,7 +106,24 @@ class Session:
     @property
     def has_room(self) -> bool:
         """Whether it keeps up with what it is sent."""
-        return not self.gone and self.outlet.has_room
+        outlet = self.outlet
+        return not self.gone and outlet.has_room and (outlet.free or not self._waiting.full)
+
+    def set_ready(self, ready: bool) -> None:
+        """Its socket takes more, or does not."""
+        self.full_since = None if ready else self._turn.now
+        self.outlet.set_ready(ready)
+        self.count_waiting()
+
+    def count_waiting(self) -> None:
+        """Keep the sum of what waits for all."""
+        self._waiting.bytes += self.outlet.waiting - self._counted
+        self._counted = self.outlet.waiting
+
+    def forget_waiting(self) -> None:
+        """Nothing waits for it any more."""
+        self._waiting.bytes -= self._counted
+        self._counted = 0
 
     def reply(self, to: ChannelPacket, data: bytes, kind: int | None = None) -> None:
         """Answer a packet of the SDK, with the type of its own unless ``kind`` says another."""
@@ -119,8 +160,13 @@ class Session:
         self._questions.begin(key, self.connection, self._turn.now + timeout, done)
 
     def _write(self, kind: int, raw: bytes) -> bool:
-        if not self.outlet.write(raw):
+        outlet = self.outlet
+        if not outlet.free and self._waiting.full:
             return False
+        if not outlet.write(raw):
+            return False
+        if outlet.waiting:
+            self.count_waiting()
         self._turn.trace(
             trace.PACKET_SENT, peer=self.name, size=len(raw), kind=KINDS.get(kind, "other")
         )

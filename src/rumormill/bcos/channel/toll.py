@@ -1,13 +1,19 @@
-"""The toll: what SDKs pay for what they make the node do for nothing."""
+"""The toll: what SDKs pay for what they make the node do for nothing.
+
+An SDK that leaves in debt and comes again has nothing at once: debts are kept for the certificate
+that it came with. Others may have the same; an honest one needs little of its allowance, and hardly
+notices.
+"""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 
 from rumormill.bcos.channel.session import Session
 from rumormill.bcos.links.turn import Turn
 from rumormill.core import trace
-from rumormill.core.limits import WORN_OUT
+from rumormill.core.limits import WORN_OUT, Work, WorkLimits
 from rumormill.core.transport import RestTransport
 
 JUNK = 50.0
@@ -25,6 +31,9 @@ NAMED_TOPIC = 0.2
 SMALL_READ = 10.0
 """For a few bytes of a packet that they do not finish."""
 
+MOST_DEBTORS = 1024
+"""Certificates that somebody left in debt with, whose accounts are kept."""
+
 
 class Toll:
     """Charges the sessions of a node; ``drop`` ends one that does nothing else."""
@@ -32,6 +41,23 @@ class Toll:
     def __init__(self, turn: Turn, drop: Callable[[Session, str], None]) -> None:
         self._turn = turn
         self._drop = drop
+        self._burst = WorkLimits().burst_cost
+        self._debtors: OrderedDict[bytes, Work] = OrderedDict()
+
+    def came(self, session: Session) -> None:
+        """An SDK is there: perhaps it has been here before."""
+        earlier = self._debtors.pop(session.account, None)
+        if earlier is not None:
+            owed = min(earlier.owed(self._turn.now), self._burst)
+            session.work.spend("debts", owed, blame=False)
+
+    def left(self, session: Session) -> None:
+        """An SDK is gone: if it owes something, its account waits for it."""
+        if session.work.owed(self._turn.now) > self._burst / 2:
+            self._debtors[session.account] = session.work
+            self._debtors.move_to_end(session.account)
+            if len(self._debtors) > MOST_DEBTORS:
+                self._debtors.popitem(last=False)
 
     def junk(self, session: Session, kind: str, size: int) -> None:
         """The SDK sent something that is of no use."""
@@ -54,3 +80,7 @@ class Toll:
             reason = session.work.reason
             self._turn.trace(trace.HELD_BACK, peer=session.name, reason=reason, seconds=seconds)
             self._turn.add(RestTransport(session.connection, seconds))
+
+    def sizes(self) -> dict[str, int]:
+        """How much is kept, for tests of its bounds."""
+        return {"debtors": len(self._debtors)}

@@ -157,6 +157,7 @@ class BcosNetwork(Network):
         self, topic: str, data: bytes, *, ready: float | None = None, timeout: float = 5.0
     ) -> Receipt:
         """Send ``data`` to all subscribers of a topic; the receipt names the nodes that have some.
+        An SDK that has not been told who they are names the node that it gave the message to.
 
         With ``ready``, wait up to so many seconds for the first (:class:`NotReadyError`). An SDK
         waits up to ``timeout`` seconds for its node to say that it has the message, and raises

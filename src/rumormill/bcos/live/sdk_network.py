@@ -91,8 +91,13 @@ class BcosSdkNetwork(BcosNetwork):
         return self._machine.holders(topic) or ()
 
     def sizes(self) -> dict[str, int]:
-        """See :meth:`Network.sizes`; and what the machine keeps."""
-        return {**super().sizes(), **self._machine.sizes(), "multicasts": len(self._multicasts)}
+        """See :meth:`Network.sizes`; and what the machine and its connections keep."""
+        return {
+            **super().sizes(),
+            **self._machine.sizes(),
+            **self._tls.sizes(),
+            "multicasts": len(self._multicasts),
+        }
 
     # ---- subscribe and publish
 

@@ -105,8 +105,17 @@ def _context(protocol: int, chosen: CertificateSet, trusted: bytes) -> ssl.SSLCo
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
     context.set_ciphers(CIPHERS[chosen.profile])
     if chosen.profile == "ec":
-        context.set_ecdh_curve(CURVE)
+        _set_curve(context)
     context.load_verify_locations(cadata=trusted)
     # With a password at hand the library never asks the terminal for one.
     context.load_cert_chain(chosen.certificate, chosen.key, password="")
     return context
+
+
+def _set_curve(context: ssl.SSLContext) -> None:
+    try:
+        context.set_ecdh_curve(CURVE)
+    except ValueError:
+        raise problem(
+            f"the TLS library of this Python has no {CURVE}: {ssl.OPENSSL_VERSION}"
+        ) from None

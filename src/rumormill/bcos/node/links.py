@@ -17,25 +17,20 @@ from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.node.dial_list import DialList, Target
 from rumormill.bcos.node.link import Link
 from rumormill.bcos.node.parameters import NodeParameters
+from rumormill.bcos.node.traffic import Traffic
 from rumormill.bcos.wire.frames import FrameReader
-from rumormill.bcos.wire.p2p_packet import (
-    COMPRESSED,
-    HEADER_SIZE,
-    P2PPacket,
-    decode_p2p,
-    encode_p2p,
-)
+from rumormill.bcos.wire.p2p_packet import HEADER_SIZE, P2PPacket
 from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
-from rumormill.core.limits import WORN_OUT, Work, WorkLimits
+from rumormill.core.limits import Work, WorkLimits
 from rumormill.core.timers import Alarm, Timers
-from rumormill.core.transport import CloseTransport, RestTransport, TransportOpened
-
-VERSION_AT = 4
-"""Where the version begins, whose first bit says that the payload is compressed."""
+from rumormill.core.transport import CloseTransport, TransportOpened
 
 GRACE = 1.0
 """Seconds that two links to the same node stand side by side."""
+
+LONG_GRACE = 10.0
+"""The same if the other node has opened both: which of them came first, only it can say."""
 
 FRESH = 5.0
 """Seconds in which a second link counts as opened at the same time as the first."""
@@ -44,15 +39,8 @@ QUIET_INTERVALS = 2.5
 """Topic intervals without a byte after which a link gives way to a new one: who restarts need not
 wait until its old link is dropped."""
 
-UNREAD = 3.0
-"""Microseconds that a packet of no use costs."""
-
-UNREAD_BYTE = 0.002
-
-SMALL_READ = 10.0
-"""Microseconds for a few bytes of a packet that they do not finish."""
-
-SMALL_READ_BYTES = 1024
+USUAL_INTERVAL = 5.0
+"""Seconds between the topic seqs of nodes of other make."""
 
 
 class Access(Protocol):
@@ -110,7 +98,7 @@ class Links:
         self._identify = identify
         self._access = access
         self._work_limits = work_limits
-        self._quiet = QUIET_INTERVALS * parameters.topic_interval
+        self._quiet = QUIET_INTERVALS * max(USUAL_INTERVAL, parameters.topic_interval)
         self._by_connection: dict[int, Link] = {}
         self._by_node: dict[str, Link] = {}
         """The link that is used."""
@@ -118,8 +106,7 @@ class Links:
         """The other of two, for a moment."""
         self._timers: Timers[int | str] = Timers(alarm)
         """Keys: a connection that may be idle, a node that has two links."""
-        self._unfinished = 0
-        """Bytes of packets that are not whole yet."""
+        self.traffic = Traffic(turn, parameters, self._packet, self._close)
         self.user: LinkUser
         self.dials: DialList
 
@@ -128,6 +115,9 @@ class Links:
 
     def __len__(self) -> int:
         return len(self._by_node)
+
+    def _packet(self, link: Link, packet: P2PPacket) -> None:
+        self.user.packet(link, packet)
 
     def nodes(self) -> list[str]:
         """Ids of those that have a link, the oldest first."""
@@ -150,7 +140,7 @@ class Links:
         except RemoteProtocolError as error:
             self._refuse(event, None, trace.CONNECTION_FAILED, error.reason, error.detail)
             if target is not None:
-                self.dials.refused(target, str(error))
+                self.dials.refused(target, error.detail or error.reason)
             return
         if identity.node_id == self._own_id:
             self._refuse(event, None, trace.CONNECTION_REFUSED, "self")
@@ -214,7 +204,8 @@ class Links:
 
     def _second(self, first: Link, second: Link) -> None:
         node = first.node
-        self._timers.set(node, self._turn.now + GRACE)
+        by_them = not first.dialed and not second.dialed
+        self._timers.set(node, self._turn.now + (LONG_GRACE if by_them else GRACE))
         ours = self._own_id < node
         if first.dialed is not second.dialed and second.dialed is ours:
             self._by_node[node], self._spare[node] = second, first
@@ -231,33 +222,15 @@ class Links:
     # ---- bytes
 
     def received(self, connection: int, data: bytes) -> None:
-        """Bytes came."""
+        """Bytes came; none at all when a rest is over."""
         link = self._by_connection.get(connection)
-        if link is None:
-            return
-        if not data:
-            return  # a rest is over
-        link.read_at = self._turn.now
-        whole = 0
-        try:
-            for raw in link.reader.feed(data):
-                whole += 1
-                if not link.closing:
-                    self._read(link, raw)
-        except RemoteProtocolError as error:
-            self._broken(link, error)
-            self._close(link, error.reason)
-        if not whole and len(data) < SMALL_READ_BYTES:
-            self.charge(link, "pieces", SMALL_READ)
-        if not link.closing:
-            self._count_unfinished(link)
-            self._hold_back(link)
+        if link is not None and data:
+            self.traffic.read(link, data)
+            self._bound_unfinished()
 
-    def _count_unfinished(self, link: Link) -> None:
+    def _bound_unfinished(self) -> None:
         """What has begun to come takes memory; who has most of it goes when it is too much."""
-        self._unfinished += link.reader.buffered - link.unfinished
-        link.unfinished = link.reader.buffered
-        while self._unfinished > self._parameters.max_peer_unfinished_bytes:
+        while self.traffic.unfinished > self._parameters.max_peer_unfinished_bytes:
             largest = max(self._by_connection.values(), key=lambda each: each.unfinished)
             self._turn.trace(
                 trace.DROPPED, peer=largest.node, what="bytes", reason="too_much_unfinished",
@@ -265,60 +238,18 @@ class Links:
             )  # fmt: skip
             self._close(largest, "too_much_unfinished")
 
-    def _read(self, link: Link, raw: bytes) -> None:
-        if not self._parameters.compress and raw[VERSION_AT] & COMPRESSED >> 8:
-            self.charge(link, "compressed", UNREAD + UNREAD_BYTE * len(raw))
-            self._turn.trace(trace.IGNORED, peer=link.node, reason="compressed")
-            return
-        packet = decode_p2p(raw, self._parameters.largest_packet)
-        try:
-            self.user.packet(link, packet)
-        except RemoteProtocolError as error:
-            self.charge(link, error.reason, UNREAD + UNREAD_BYTE * len(raw))
-            self._broken(link, error)
-
-    def _broken(self, link: Link, error: RemoteProtocolError) -> None:
-        self._turn.trace(
-            trace.PROTOCOL_ERROR, peer=link.node, reason=error.reason, detail=error.detail
-        )
-
-    def charge(self, link: Link, what: str, cost: float, *, blame: bool = True) -> None:
-        """The node has made us do so many microseconds of work."""
-        link.work.spend(what, cost, blame=blame)
-
-    def _hold_back(self, link: Link) -> None:
-        if link.closing:
-            return
-        seconds = link.work.rest(self._turn.now)
-        if seconds == WORN_OUT:
-            detail = f"held back too long, mostly for {link.work.reason}"
-            self._broken(link, RemoteProtocolError("too_much_work", detail))
-            self._close(link, "too_much_work")
-        elif seconds:
-            self._turn.trace(
-                trace.HELD_BACK, peer=link.node, reason=link.work.reason, seconds=seconds
-            )
-            self._turn.add(RestTransport(link.connection, seconds))
-
-    def write(self, link: Link, packet: P2PPacket) -> bool:
-        """Send a packet; False, and a trace, if there is no room for it."""
-        raw = encode_p2p(packet, self._parameters.compress)
-        if len(raw) <= self._parameters.largest_packet and link.outlet.write(raw):
-            return True
-        too_large = len(raw) > self._parameters.largest_packet
-        reason = "too_large" if too_large else "closing" if link.closing else "queue_full"
-        self._turn.trace(trace.DROPPED, peer=link.node, what="packet", reason=reason, count=1)
-        return False
-
     def write_ready(self, connection: int, ready: bool) -> None:
         """The socket is full, or has room again."""
         link = self._by_connection.get(connection)
-        if link is not None:
-            link.full_since = None if ready else self._turn.now
-            link.outlet.set_ready(ready)
-            if not ready:
-                when = self._turn.now + self._parameters.idle_timeout
-                self._timers.at_latest(connection, when)
+        if link is None:
+            return
+        link.outlet.set_ready(ready)
+        if ready:
+            link.full_since = None
+        elif link.full_since is None:
+            link.full_since = self._turn.now
+            until = self._turn.now + self._parameters.idle_timeout
+            self._timers.at_latest(connection, until)
 
     # ---- ending
 
@@ -347,7 +278,7 @@ class Links:
     def _gone(self, link: Link, reason: str) -> None:
         """Forget a link; another one to the same node takes its place."""
         link.closing = True
-        self._unfinished -= link.unfinished
+        self.traffic.forget(link)
         node = link.node
         del self._by_connection[link.connection]
         self._timers.cancel(link.connection)
@@ -411,5 +342,5 @@ class Links:
             "spare_links": len(self._spare),
             "link_timers": len(self._timers),
             "bytes_waiting": sum(link.outlet.waiting for link in links),
-            "bytes_unfinished": self._unfinished,
+            "bytes_unfinished": self.traffic.unfinished,
         }

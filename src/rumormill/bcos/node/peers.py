@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from random import Random
-from typing import Protocol
 
 from rumormill.bcos.amop.ports import NodeFacts, PayloadDone
 from rumormill.bcos.certificates.identity import Identify
 from rumormill.bcos.links.turn import Turn
+from rumormill.bcos.node.amop_side import AmopSide
 from rumormill.bcos.node.dial_list import DialList
 from rumormill.bcos.node.link import Link
-from rumormill.bcos.node.links import UNREAD, UNREAD_BYTE, Access, Links
+from rumormill.bcos.node.links import Access, Links
 from rumormill.bcos.node.parameters import NodeParameters
 from rumormill.bcos.node.questions import Done, Questions
 from rumormill.bcos.node.reach import Reach
@@ -26,28 +26,14 @@ from rumormill.core.limits import WorkLimits
 from rumormill.core.timers import NEVER, Alarm, Timers
 from rumormill.core.transport import Dial, TransportFailed, TransportOpened
 
+NODE_REACHED = "node_reached"  # there is a way by others to a node without a link; fields: seq
+NODE_LOST = "node_lost"  # there is none any more
+
+PRIVATE = "#!$"
+"""What the names of private topics, and of the channels that verify them, begin with."""
+
 ACCESS = "access"
 """Key of the timer for looking at the white and black lists again."""
-
-
-class AmopSide(Protocol):
-    """What AMOP is told of other nodes."""
-
-    def received(self, node: str, packet: P2PPacket) -> bool:
-        """A packet of its module that is no answer; False if it was of no use to anybody."""
-        ...
-
-    def topics_changed(self, node: str) -> None:
-        """A node has other topics now."""
-        ...
-
-    def topics_confirmed(self, node: str) -> None:
-        """A node has the topics that it had."""
-        ...
-
-    def node_left(self, node: str) -> None:
-        """A node cannot be reached any more."""
-        ...
 
 
 class Peers:
@@ -73,6 +59,7 @@ class Peers:
         self._timers: Timers[str] = Timers(alarm)
         self._links = Links(turn, own_id, parameters, identify, access, work_limits, alarm)
         self._links.user = self
+        self._traffic = self._links.traffic
         self._dials = DialList(turn, parameters, random, self._links.__contains__, alarm)
         self._links.dials = self._dials
         self._questions = Questions(lambda: turn.now, self.send, alarm)
@@ -148,8 +135,11 @@ class Peers:
         return self.send(node, P2PPacket(-packet.protocol, packet.type, packet.seq, payload))
 
     def relay_targets(self, topic: str, source: str, everywhere: bool) -> Sequence[str]:
-        """Whom a multicast that came from ``source`` is passed on to; nobody unless relaying."""
-        if not self._parameters.relay:
+        """Whom a multicast that came from ``source`` is passed on to; nobody unless relaying.
+
+        Of a private topic, only the node of its publisher knows who may have it.
+        """
+        if not self._parameters.relay or topic.startswith(PRIVATE):
             return []
         nodes = self._links.nodes() if everywhere else self.holders(topic)
         return [node for node in nodes if node != source and node in self._links]
@@ -178,17 +168,13 @@ class Peers:
         link = self._links.link_of(node) or self._links.link_of(by)
         return link is not None and link.outlet.free
 
-    def charge(self, node: str, what: str, cost: float) -> None:
-        """A node has made us do ``cost`` microseconds of work for nothing."""
-        self.charge_work(node, what, cost, True)
-
     # ---- the way out
 
     def send(self, node: str, packet: P2PPacket) -> bool:
         """Hand a packet to a node, by its link or by others; False if it cannot leave."""
         link = self._links.link_of(node)
         if link is not None:
-            return self._links.write(link, packet)
+            return self._traffic.write(link, packet)
         if self._reach is not None and self._reach.reaches(node):
             return self._reach.send(node, packet)
         self._turn.trace(trace.DROPPED, peer=node, what="packet", reason="not_connected", count=1)
@@ -197,7 +183,7 @@ class Peers:
     def send_by_link(self, node: str, packet: P2PPacket) -> bool:
         """Hand a packet to a neighbour; False if it cannot leave."""
         link = self._links.link_of(node)
-        return link is not None and self._links.write(link, packet)
+        return link is not None and self._traffic.write(link, packet)
 
     def ask_packet(
         self, node: str, protocol: int, kind: int, payload: bytes, timeout: float, done: Done
@@ -222,25 +208,30 @@ class Peers:
         protocol = packet.protocol
         if protocol in (-Module.AMOP, -Module.TOPIC):
             if not self._questions.answered(node, packet):
-                self._useless(by, packet, "late_answer")
+                self._ignore(by, packet, "late_answer")
         elif protocol == Module.AMOP:
             if not self.amop.received(node, packet):
-                self.charge(by, "useless_amop", UNREAD + UNREAD_BYTE * len(packet.payload))
+                self._useless(by, packet, "useless_amop")
         elif protocol == Module.TOPIC:
             self._sync.received(node, packet)
         else:
             # Other modules, and those of groups: there is no chain here.
-            self._useless(by, packet, "unknown_protocol")
+            self._ignore(by, packet, "unknown_protocol")
+
+    def _ignore(self, by: str, packet: P2PPacket, reason: str) -> None:
+        self._useless(by, packet, reason)
+        self._turn.trace(trace.IGNORED, peer=by, reason=reason, protocol=packet.protocol)
 
     def _useless(self, by: str, packet: P2PPacket, reason: str) -> None:
-        self.charge(by, reason, UNREAD + UNREAD_BYTE * len(packet.payload))
-        self._turn.trace(trace.IGNORED, peer=by, reason=reason, protocol=packet.protocol)
+        link = self._links.link_of(by)
+        if link is not None:
+            self._traffic.useless(link, reason, len(packet.payload))
 
     def charge_work(self, node: str, what: str, cost: float, blame: bool) -> None:
         """A node has made us work; one without a link has nothing that could be held back."""
         link = self._links.link_of(node)
         if link is not None:
-            self._links.charge(link, what, cost, blame=blame)
+            self._traffic.charge(link, what, cost, blame=blame)
 
     # ---- nodes come and go
 
@@ -272,13 +263,13 @@ class Peers:
     def in_reach(self, node: str, seq: int, new: bool) -> None:
         """A node that has no link can be reached, or has a new seq."""
         if new:
-            self._turn.trace(trace.PEER_JOINED, peer=node, protocol="bcos/routed", outbound=False)
+            self._turn.trace(NODE_REACHED, peer=node, seq=seq)
             self._sync.joined(node, direct=False)
         self._sync.heard(node, seq)
 
     def out_of_reach(self, node: str) -> None:
         """A node that has no link cannot be reached any more."""
-        self._turn.trace(trace.PEER_LEFT, peer=node, reason="no_way")
+        self._turn.trace(NODE_LOST, peer=node)
         self._forget(node)
 
     def _forget(self, node: str) -> None:
@@ -288,9 +279,16 @@ class Peers:
 
     # ---- topics
 
-    def topics_changed(self, node: str) -> None:
-        """A node has other topics now."""
-        self.amop.topics_changed(node)
+    def topics_changed(self, node: str, names: Iterable[str]) -> None:
+        """A node has other topics now; these have come or gone.
+
+        AMOP looks at all topics of the node to find the private ones, which takes its time: so
+        only if one of these is private.
+        """
+        if any(name.startswith(PRIVATE) for name in names):
+            self.amop.topics_changed(node)
+        else:
+            self.amop.topics_confirmed(node)
 
     def topics_confirmed(self, node: str) -> None:
         """A node has the topics that it had."""

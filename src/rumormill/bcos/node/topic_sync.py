@@ -6,6 +6,7 @@ make do not look at it, and answer with all their topics.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Protocol
 
@@ -66,8 +67,8 @@ class TopicPort(Protocol):
         """A node has made us work."""
         ...
 
-    def topics_changed(self, node: str) -> None:
-        """A node has other topics now."""
+    def topics_changed(self, node: str, names: Iterable[str]) -> None:
+        """A node has other topics now; these have come or gone."""
         ...
 
     def topics_confirmed(self, node: str) -> None:
@@ -302,7 +303,7 @@ class TopicSync:
                 for name in names:
                     self._turn.trace(event, topic=name, peer=node)
         if added or removed:
-            self._port.topics_changed(node)
+            self._port.topics_changed(node, (*added, *removed))
 
     # ---- time
 

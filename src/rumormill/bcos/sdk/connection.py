@@ -31,8 +31,8 @@ class Connection:
     """A connection that stands. It can be used from the answer to its handshake on."""
 
     __slots__ = (
-        "_handshake", "_turn", "address", "asks_peers", "gone", "number", "opened_at", "outlet",
-        "peer", "protocol", "read_at", "reader", "uuid", "work",
+        "_beats", "_handshake", "_turn", "address", "asks_peers", "gone", "number", "opened_at",
+        "outlet", "peer", "protocol", "read_at", "reader", "uuid", "work",
     )  # fmt: skip
 
     def __init__(
@@ -40,6 +40,8 @@ class Connection:
     ) -> None:
         self._turn = turn
         self._handshake = b""
+        self._beats = 0
+        """Heartbeats without an answer."""
         self.number = number
         self.address = address
         """What was dialed."""
@@ -95,4 +97,11 @@ class Connection:
         """Send a heartbeat, unless much waits to be written, which says as much."""
         if self.outlet.free:
             body = HEARTBEAT if self.protocol > 1 else HEARTBEAT_OF_PROTOCOL_1
-            self.send(ChannelType.HEARTBEAT, seq, body)
+            self._beats += self.send(ChannelType.HEARTBEAT, seq, body)
+
+    def take_beat(self) -> bool:
+        """The node has answered a heartbeat; False if there was none."""
+        if self._beats == 0:
+            return False
+        self._beats -= 1
+        return True

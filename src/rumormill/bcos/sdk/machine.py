@@ -230,6 +230,8 @@ class SdkMachine:
             self._verifying.asked(connection, packet)
         elif kind != ChannelType.HEARTBEAT:
             self._ignore(connection, "unknown_type")
+        elif not connection.take_beat():
+            self._ignore(connection, "unexpected_heartbeat")
 
     def _ignore(self, connection: Connection, reason: str) -> None:
         self._turn.trace(trace.IGNORED, peer=connection.peer, reason=reason)

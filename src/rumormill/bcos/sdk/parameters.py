@@ -41,6 +41,8 @@ class SdkParameters(Parameters):
     """Bytes that may wait for a node that is slower than we are."""
     max_requests: int = Field(default=10_000, ge=1)
     """Messages of ours that may wait for their answer; further ones are refused with 103."""
+    max_request_bytes: int = Field(default=256 * 1024 * 1024, ge=1024)
+    """Bytes of those messages; one alone may have more."""
     max_checks: int = Field(default=8192, ge=1)
     """Messages that may wait for validators; further ones are dropped, counted."""
     max_check_bytes: int = Field(default=256 * 1024 * 1024, ge=1024)

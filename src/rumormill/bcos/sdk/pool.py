@@ -27,7 +27,14 @@ HELD_REST: Final = 0.1
 """Seconds that nothing is read for, again and again, while the application is behind."""
 
 USELESS_PACKET: Final = 25.0
-"""Microseconds that a packet costs that is of no use."""
+"""Microseconds that a packet costs that is of no use, beside its bytes."""
+BYTES_PER_MICROSECOND: Final = 2048
+"""Of a packet: it was put together, and copied."""
+
+SMALL_READ: Final = 512
+"""Bytes. Who sends fewer at a time, and no whole packet with them, wastes our turns."""
+PIECE: Final = 10.0
+"""Microseconds that such a read costs."""
 
 
 class Parts(Protocol):
@@ -66,6 +73,8 @@ class Pool:
         self._connections: dict[int, Connection] = {}
         self._by_address: dict[str, Connection] = {}
         self._held = False
+        self._reading = 0
+        """Bytes of the packet at hand."""
         self._timers: Timers[tuple[str, int]] = Timers(alarm)
         self.targets = Targets(turn, parameters, random, alarm)
 
@@ -158,8 +167,11 @@ class Pool:
             return  # it was dropped in this very turn
         if data:
             connection.read_at = self._turn.now
+        whole = False
         try:
             for raw in connection.reader.feed(data):
+                whole = True
+                self._reading = len(raw)
                 self._packet(connection, decode_channel(raw))
                 if connection.gone:
                     return
@@ -167,6 +179,8 @@ class Pool:
             self._protocol_error(connection.peer, error)
             self.drop(connection, error.reason)
             return
+        if data and not whole and len(data) < SMALL_READ:
+            connection.work.spend("pieces", PIECE)
         self._let_rest(connection)
 
     def write_ready(self, number: int, ready: bool) -> None:
@@ -187,7 +201,8 @@ class Pool:
     def charge(
         self, connection: Connection, kind: str, cost: float = USELESS_PACKET, blame: bool = True
     ) -> None:
-        """A node made us work; without ``blame``, for something."""
+        """A node made us work, for the packet at hand; without ``blame``, for something."""
+        cost += self._reading / BYTES_PER_MICROSECOND
         connection.work.spend(kind, cost, blame=blame)
 
     def _packet(self, connection: Connection, packet: ChannelPacket) -> None:

@@ -33,6 +33,9 @@ from rumormill.core.receipt import Receipt
 UNANSWERED: Final = "unanswered"
 """A message of ours had no good answer; fields: result, reason, mode."""
 
+SENT_AGAIN: Final = "sent_again"
+"""The first node had nobody for a message of ours, so another has it; fields as of published."""
+
 AT_ONCE: Final = 1.0
 """Seconds. A node that knows no subscriber says so sooner than that; one that has asked others in
 vain says the same much later, and one of those may have delivered the message."""
@@ -44,7 +47,9 @@ NOT_DELIVERED: Final = (Result.NO_NODE, Result.BANDWIDTH)
 class _Publication:
     """A message of ours until its end."""
 
-    __slots__ = ("body", "mode", "result", "sent_at", "seq", "token", "topic", "tried", "until")
+    __slots__ = (
+        "body", "mode", "result", "sent_at", "seq", "size", "token", "topic", "tried", "until",
+    )  # fmt: skip
 
     def __init__(
         self, mode: str, input: Unicast | Multicast, seq: bytes, body: bytes, until: float
@@ -52,10 +57,11 @@ class _Publication:
         self.mode = mode
         self.token = input.token
         self.topic = input.topic
+        self.size = len(input.data)
         self.seq = seq
         self.body = body
         self.until = until
-        self.sent_at = 0.0
+        self.sent_at: float | None = None
         self.tried: dict[int, None] = {}
         self.result = Result.UNREACHABLE
         """How the last try ended."""
@@ -89,6 +95,7 @@ class Publishing:
         self._holders = holders
         self._changed = changed
         self._by_token: dict[int, _Publication] = {}
+        self._bytes = 0
 
     def __len__(self) -> int:
         return len(self._by_token)
@@ -107,9 +114,21 @@ class Publishing:
 
     def forget(self, token: int) -> None:
         """Nobody waits for the answer any more."""
-        publication = self._by_token.pop(token, None)
+        publication = self._by_token.get(token)
         if publication is not None:
+            self._remove(publication)
             self._questions.forget(publication.seq)
+
+    def _is_full(self, size: int) -> bool:
+        parameters = self._parameters
+        return len(self._by_token) >= parameters.max_requests or (
+            bool(self._by_token) and self._bytes + size > parameters.max_request_bytes
+        )
+
+    def _remove(self, publication: _Publication) -> None:
+        if self._by_token.get(publication.token) is publication:
+            del self._by_token[publication.token]
+            self._bytes -= len(publication.body)
 
     def check(self, topic: str, size: int) -> str:
         """The topic's name on the wire; :class:`LocalProtocolError` if a message cannot be sent."""
@@ -132,11 +151,12 @@ class Publishing:
         body = encode_body(name, input.data)
         until = self._turn.now + input.timeout
         publication = _Publication(mode, input, self._pool.new_seq(), body, until)
-        if len(self._by_token) >= self._parameters.max_requests:
+        if self._is_full(len(body)):
             publication.result = Result.BANDWIDTH
             self._end(publication, None, b"", "too_many_requests")
             return
         self._by_token[input.token] = publication
+        self._bytes += len(body)
         self._try(publication)
 
     def _try(self, publication: _Publication) -> None:
@@ -153,10 +173,11 @@ class Publishing:
         self._end(publication, None, b"", "")
 
     def _sent(self, publication: _Publication, connection: Connection) -> None:
+        event = trace.PUBLISHED if publication.sent_at is None else SENT_AGAIN
         publication.sent_at = self._turn.now
         self._turn.trace(
-            trace.PUBLISHED, publication.topic, publication.id, connection.peer,
-            size=len(publication.body), peers=1, mode=publication.mode,
+            event, publication.topic, publication.id, connection.peer,
+            size=publication.size, peers=1, mode=publication.mode,
         )  # fmt: skip
         self._questions.begin(
             publication.seq, connection.number, publication.until,
@@ -175,7 +196,7 @@ class Publishing:
             self._end(publication, connection, b"", problem)
             return
         publication.result = answer.result
-        at_once = self._turn.now - publication.sent_at < AT_ONCE
+        at_once = self._turn.now - (publication.sent_at or 0.0) < AT_ONCE
         if answer.result in NOT_DELIVERED and at_once:
             self._try(publication)
             return
@@ -196,8 +217,7 @@ class Publishing:
         self, publication: _Publication, connection: Connection | None, data: bytes, problem: str
     ) -> None:
         token, result = publication.token, publication.result
-        if self._by_token.get(token) is publication:
-            del self._by_token[token]
+        self._remove(publication)
         node = None if connection is None else connection.peer
         if result != Result.OK:
             self._turn.trace(

@@ -85,9 +85,7 @@ class Receiving:
             )
             self._pool.charge(connection, "not_subscribed")
             return
-        if not unicast and not self._ids.add(packet.seq):
-            # Not charged: that it comes by each of our nodes is our own doing.
-            self._turn.trace(trace.DUPLICATE, topic, message_id, connection.peer)
+        if not unicast and self._is_duplicate(connection, packet.seq, topic):
             return
         full = (
             len(self._checks) >= self._parameters.max_checks
@@ -107,6 +105,15 @@ class Receiving:
         self._checks[self._last_token] = arrival
         self._check_bytes += len(data)
         self._turn.add(Check(self._last_token, message, connection.peer))
+
+    def _is_duplicate(self, connection: Connection, seq: bytes, topic: str) -> bool:
+        first = self._ids.add(seq, connection.number)
+        if first is None:
+            return False
+        self._turn.trace(trace.DUPLICATE, topic, id_of_seq(seq), connection.peer)
+        if first == connection.number:
+            self._pool.charge(connection, "duplicates")
+        return True  # that it comes by each of our nodes is our own doing
 
     def checked(self, answer: Checked) -> None:
         """What validators say of it."""

@@ -9,8 +9,8 @@ class RecentIds:
     """Remembers so many ids; then the oldest is forgotten.
 
     >>> ids = RecentIds(most=2)
-    >>> [ids.add(each) for each in (b"a", b"a", b"b", b"c", b"a")]
-    [True, False, True, True, True]
+    >>> [ids.add(each, source) for source, each in enumerate((b"a", b"a", b"b", b"c", b"a"))]
+    [None, 0, None, None, None]
     """
 
     __slots__ = ("_ids", "_most")
@@ -18,19 +18,19 @@ class RecentIds:
     def __init__(self, most: int) -> None:
         self._most = most
         # Not a dict: to find its first key, that one walks over all places that were emptied.
-        self._ids: OrderedDict[bytes, None] = OrderedDict()
+        self._ids: OrderedDict[bytes, int] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._ids)
 
-    def add(self, message_id: bytes) -> bool:
-        """Remember an id; False if it is known."""
-        if message_id in self._ids:
-            return False
-        self._ids[message_id] = None
-        if len(self._ids) > self._most:
-            self._ids.popitem(last=False)
-        return True
+    def add(self, message_id: bytes, source: int) -> int | None:
+        """Remember an id, and the connection that brought it; if it is known, who did so first."""
+        first = self._ids.get(message_id)
+        if first is None:
+            self._ids[message_id] = source
+            if len(self._ids) > self._most:
+                self._ids.popitem(last=False)
+        return first
 
     def forget(self, message_id: bytes) -> None:
         """The message was not taken after all: another copy may be."""

@@ -24,6 +24,7 @@ from typing import Never
 
 from rumormill.core.addresses import Addresses, owner_of
 from rumormill.core.errors import LocalProtocolError
+from rumormill.core.limits import WorkLimits
 from rumormill.core.transport import (
     BytesReceived,
     CancelTransport,
@@ -39,7 +40,7 @@ from rumormill.core.transport import (
 )
 from rumormill.live.driver import Driver
 from rumormill.live.transports.tcp import Tcp
-from rumormill.live.transports.tls_handshakes import Handshakes
+from rumormill.live.transports.tls_handshakes import USUAL_WORK, HandshakeLimits, Handshakes
 from rumormill.live.transports.tls_session import PIECE, ContextChoice, HandshakeError, Session
 from rumormill.live.transports.tls_words import CLOSED, TIMED_OUT, Failure
 
@@ -54,7 +55,8 @@ class Tls:
       hosts are not checked. Renegotiation is switched off in all of them.
     * ``handshake_timeout``: seconds for a handshake, all in all.
     * ``max_handshakes``, ``max_handshakes_of_address``: of those that others have dialed and are
-      under way at once; one more is cut off and told to ``on_failed``.
+      under way at once. ``failed_work``: what one address (of IPv6 a /64) may make us do by
+      handshakes that fail. One more is cut off and told to ``on_failed``.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Tls:
         handshake_timeout: float = 10.0,
         max_handshakes: int = 256,
         max_handshakes_of_address: int = 64,
+        failed_work: WorkLimits = USUAL_WORK,
         close_timeout: float = 5.0,
         on_short: Callable[[], None] = lambda: None,
     ) -> None:
@@ -79,7 +82,10 @@ class Tls:
         self._server, self._client = dict(server), client
         self._on_failed = on_failed
         self._handshakes = Handshakes(
-            handshake_timeout, max_handshakes, max_handshakes_of_address, self._timed_out
+            HandshakeLimits(
+                handshake_timeout, max_handshakes, max_handshakes_of_address, failed_work
+            ),
+            self._timed_out,
         )
         self._sessions: dict[int, Session] = {}
         self._unsent: list[Session] = []
@@ -283,6 +289,7 @@ class Tls:
         if session.dial is not None:
             self.feed(TransportFailed(session.dial, failure.reason))
         else:
+            self._handshakes.charge(session)
             self._on_failed(session.address, *failure)
 
     def _forget(self, session: Session) -> None:

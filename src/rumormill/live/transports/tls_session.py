@@ -1,4 +1,4 @@
-"""One TLS session between two queues of bytes: no socket, no clock.
+"""One TLS session between two queues of bytes: no socket.
 
 What came from the other end goes in, and what is for the machine comes out; what is for the other
 end gathers until somebody takes it (:meth:`Session.sealed`).
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ssl
 from collections.abc import Callable
+from time import monotonic
 
 from rumormill.core.transport import TransportOpened
 from rumormill.live.transports.client_hello import UNKNOWN, Offer, read_client_hello
@@ -42,7 +43,7 @@ class Session:
     __slots__ = (
         "_came", "_choose", "_hello", "_incoming", "_outgoing", "_read", "_ssl", "_write",
         "address", "blocked", "closing", "dial", "established", "failure", "number", "owner",
-        "service", "waits",
+        "service", "spent", "waits",
     )  # fmt: skip
 
     _ssl: ssl.SSLObject | None
@@ -58,6 +59,8 @@ class Session:
         self._came = 0
         self.owner = ""
         """Who has to answer for the handshake, if the other end has dialed."""
+        self.spent = 0.0
+        """Seconds that the handshake has taken of our time."""
         self.established = False
         """Whether the machine knows of it."""
         self.blocked = False
@@ -77,6 +80,7 @@ class Session:
         Raises :class:`HandshakeError`; what :meth:`sealed` has then tells the other end why.
         """
         self._came += len(data)
+        began = monotonic()
         try:
             return self._shake(data)
         except ssl.SSLWantReadError:
@@ -85,6 +89,8 @@ class Session:
             return False
         except ssl.SSLError as error:
             raise HandshakeError(failure_of(error)) from None
+        finally:
+            self.spent += monotonic() - began
 
     def _shake(self, data: bytes) -> bool:
         if self._ssl is None:

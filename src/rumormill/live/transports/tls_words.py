@@ -45,6 +45,7 @@ REASONS = {
     "TLSV1_ALERT_PROTOCOL_VERSION": "protocol_version",
     "NO_SHARED_CIPHER": "nothing_in_common",
     "NO_SHARED_GROUP": "nothing_in_common",
+    "NO_SUITABLE_GROUPS": "nothing_in_common",
     "NO_SUITABLE_KEY_SHARE": "nothing_in_common",
     "NO_SHARED_SIGNATURE_ALGORITHMS": "nothing_in_common",
     "NO_SUITABLE_SIGNATURE_ALGORITHM": "nothing_in_common",
@@ -75,6 +76,7 @@ TIMED_OUT = "handshake_timed_out"
 TOO_LONG = "handshake_too_long"
 TOO_MANY = "too_many_handshakes"
 TOO_MANY_OF_ADDRESS = "too_many_handshakes_of_address"
+TOO_MUCH_WORK = "too_much_work"
 CLOSED = "closed_in_handshake"
 ANSWERS_UNREAD = "answers_not_read"
 

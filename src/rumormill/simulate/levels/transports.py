@@ -3,7 +3,8 @@
 Every node has an address, such as ``10.0.0.1:4001``, in whatever notation its family has. It is a
 name and nothing else: no byte leaves the process. A connection behaves as TCP does: it takes a
 round trip to stand, keeps the order, cuts what was written wherever it likes, stalls in a
-partition and is reset at last.
+partition and is reset at last. A node may have credentials, which the other end is shown as a
+secure transport does, and further ports at which it offers other services.
 """
 
 from __future__ import annotations
@@ -47,13 +48,16 @@ TransportLevelInput: TypeAlias = TransportInput | Dial | Checked
 class _Attempt:
     """A dial on its way."""
 
-    __slots__ = ("address", "dial", "node", "over", "round_trip", "target", "waits")
+    __slots__ = ("address", "dial", "node", "over", "round_trip", "service", "target", "waits")
 
-    def __init__(self, node: Node, dial: int, address: str, target: str | None) -> None:
+    def __init__(
+        self, node: Node, dial: int, address: str, target: str | None, service: str
+    ) -> None:
         self.node = node
         self.dial = dial
         self.address = address
         self.target = target
+        self.service = service
         self.round_trip = 0.0
         self.over = False
         self.waits = False  # nobody has answered yet, not even to refuse
@@ -62,9 +66,9 @@ class _Attempt:
 class _Accepting(End):
     """The side that is dialed: it knows of the connection when the first packet is there."""
 
-    __slots__ = ("address",)
+    __slots__ = ("opened",)
 
-    address: str
+    opened: TransportOpened
 
     def accept(self, _: None) -> None:
         """The handshake is done on this side too."""
@@ -72,7 +76,7 @@ class _Accepting(End):
             self._held.append((self.accept, None))
         elif self.open and self.node.alive:
             self.node.ends[self.key] = self
-            self.node.feed(TransportOpened(self.key, self.address))
+            self.node.feed(self.opened)
         else:
             self.close(None, "reset")
 
@@ -98,6 +102,7 @@ class TransportAdapter(Adapter):
             raise ConfigError("chunk", f"needs 1 <= smallest <= largest, not {chunk}")
         self._connect_timeout = connect_timeout
         self._owners: dict[tuple[str, int], str] = {}  # by host and port
+        self._services: dict[tuple[str, int], tuple[str, str]] = {}  # further ports: and of what
         self._links: dict[tuple[str, str], Link] = {}
         self._attempts: dict[tuple[str, int], _Attempt] = {}
         self._connections = count(1)
@@ -116,9 +121,22 @@ class TransportAdapter(Adapter):
             host = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
             node.address = self._addresses.text(host, PORT)
         host, port, _ = self._addresses.parse(node.address)
-        if self._owners.setdefault((host, port), node.name) != node.name:
+        taken = (host, port) in self._services
+        if taken or self._owners.setdefault((host, port), node.name) != node.name:
             raise LocalProtocolError(f"{node.address} is the address of another node")
+        for service, port in node.services.items():
+            known = self._services.setdefault((host, port), (node.name, service))
+            if known != (node.name, service) or (host, port) in self._owners:
+                raise LocalProtocolError(f"the port {port} of {node.name!r} is in use already")
         self.clock.soon(node.feed, Listening((node.address,)))
+
+    def address_of(self, node: Node, service: str) -> str:
+        """Where a node listens for a service."""
+        if service not in node.services:
+            return super().address_of(node, service)
+        return self._addresses.text(
+            self._addresses.parse(node.address).host, node.services[service]
+        )
 
     def connect(self, a: Node, b: Node, link: Link, back: Link, protocol: str | None) -> None:
         """Say what lies between the two, and let ``a`` dial ``b``."""
@@ -153,8 +171,8 @@ class TransportAdapter(Adapter):
     # ---- dialing
 
     def _on_open(self, node: Node, effect: OpenTransport) -> None:
-        target = self._owner(effect.address)
-        attempt = _Attempt(node, effect.dial, effect.address, target)
+        target, service = self._owner(effect.address)
+        attempt = _Attempt(node, effect.dial, effect.address, target, service)
         if target is not None:
             attempt.round_trip = self._link(node.name, target).latency
             attempt.round_trip += self._link(target, node.name).latency
@@ -163,13 +181,14 @@ class TransportAdapter(Adapter):
         self._attempts[node.name, effect.dial] = attempt
         self.clock.schedule(self.clock.now + attempt.round_trip, self._answer, attempt)
 
-    def _owner(self, address: str) -> str | None:
-        """Who listens at an address; nobody at what is none."""
+    def _owner(self, address: str) -> tuple[str | None, str]:
+        """Who listens at an address, and for which service; nobody at what is none."""
         try:
             host, port, _ = self._addresses.parse(address)
         except LocalProtocolError:
-            return None
-        return self._owners.get((host, port))
+            return None, ""
+        owner = self._owners.get((host, port))
+        return (owner, "") if owner else self._services.get((host, port), (None, ""))
 
     def _on_cancel(self, node: Node, effect: CancelTransport) -> None:
         attempt = self._attempts.pop((node.name, effect.dial), None)
@@ -211,13 +230,14 @@ class TransportAdapter(Adapter):
         address = self._addresses.text(self._addresses.parse(node.address).host, port)
         near = End(self, node, number, target.name, there)
         far = _Accepting(self, target, number, node.name, back)
-        far.address = address
+        far.opened = TransportOpened(number, address, None, attempt.service, node.credentials)
         End.pair(near, far)
         node.ends[number] = near
         arrives = near.arrival(0, self.clock.now)
         assert arrives is not None  # every link of this adapter is reliable
         self.clock.schedule(arrives, far.accept)
-        node.feed(TransportOpened(number, attempt.address, attempt.dial))
+        credentials = target.credentials
+        node.feed(TransportOpened(number, attempt.address, attempt.dial, "", credentials))
 
     def _link(self, a: str, b: str) -> Link:
         link = self._links.get((a, b), self.world.link)
