@@ -299,8 +299,6 @@ def test_the_longest_topic_has_254_bytes() -> None:
         b"",
         b"\x00",
         b"\x00hello",
-        b"\x01",
-        b"\x01hello",
         b"\x02",
         b"\x07hello",
         b"\xff" + b"t" * 253,
