@@ -36,7 +36,7 @@ def decode_body(data: bytes) -> tuple[str, bytes]:
 def topic_of(data: bytes) -> str:
     """The topic alone, for those who pass the rest on as it is."""
     size = data[0] if data else 0
-    if not 1 < size <= len(data):
+    if not 1 <= size <= len(data):
         raise RemoteProtocolError("bad_topic_body", f"length {size} in {len(data)} bytes")
     try:
         return data[1:size].decode()
