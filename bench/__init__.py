@@ -10,6 +10,7 @@ python -m bench source     rows that Spark reads, beside Parquet and Kafka
 python -m bench latency    how late Spark has them, beside Kafka
 python -m bench scale      the overlay of BEP 50 with 1,000 and 10,000 nodes, in virtual time
 python -m bench krpc       a node of a bep50 overlay: puts and answers, beside libtorrent
+python -m bench bcos       two nodes and two SDKs of bcos, beside the same packets over bare TLS
 python -m bench amplification   what a forged source address brings to its owner
 python -m bench siege      a node under attack, beside rust, js and libtorrent
 python -m bench analytics  trace events from bronze to gold, and DuckDB

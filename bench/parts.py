@@ -26,6 +26,8 @@ from bench import (
 )
 from bench.amplification import amplification_goals, amplification_tables
 from bench.analytics_tables import analytics_goals, analytics_tables
+from bench.bcos import part as bcos
+from bench.bcos.tables import bcos_goals, bcos_tables
 from bench.contestants import Entry, versions_of
 from bench.goals import Goal, capture_goals, mesh_goals, pair_goals
 from bench.krpc_tables import krpc_goals, krpc_tables
@@ -88,6 +90,7 @@ PARTS = {
     "latency": Part(latency.run, latency.LatencyPlan(), latency.QUICK, latency_tables, latency_goals),  # noqa: E501
     "analytics": Part(analytics.run, analytics.AnalyticsPlan(), analytics.QUICK, analytics_tables, analytics_goals),  # noqa: E501
     "krpc": Part(krpc.run, krpc.KrpcPlan(), krpc.QUICK, krpc_tables, krpc_goals),
+    "bcos": Part(bcos.run, bcos.BcosPlan(), bcos.QUICK, bcos_tables, bcos_goals),
     "amplification": Part(amplification.run, amplification.AmplificationPlan(), amplification.QUICK, amplification_tables, amplification_goals),  # noqa: E501
     "siege": Part(siege.run, siege.SiegePlan(), siege.QUICK, siege_tables, siege_goals, peers=True),
     "scale": Part(overlay_scale.run, overlay_scale.ScalePlan(), overlay_scale.QUICK, scale_tables, scale_goals),  # noqa: E501

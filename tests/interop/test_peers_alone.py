@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.interop import go_peer, js_peer, rust_peer
+from tests.helpers.interop import bcos_go, bcos_java, go_peer, js_peer, rust_peer
 from tests.helpers.interop.go_peer import ECHO, StartGoPeer
 from tests.helpers.interop.js_peer import StartJsPeer
 from tests.helpers.interop.peer_process import (
@@ -261,6 +261,8 @@ async def test_a_peer_ends_with_its_stdin(
         (go_peer.built_program, "go peer: go is not installed"),
         (js_peer.installed_program, "js peer: node is not installed"),
         (rust_peer.built_program, "rust peer: cargo is not installed"),
+        (bcos_go.built_program, "bcos-go peer: go is not installed"),
+        (bcos_java.built_program, "bcos-java peer: java is not installed"),
     ],
 )
 def test_a_missing_toolchain_skips_or_fails_with_the_reason(
@@ -294,6 +296,15 @@ def test_a_build_that_fails_is_reported_and_tried_again(
     source.write_text("changed")
     with pytest.raises(pytest.skip.Exception):
         cached("odd", [source], fail)
+
+
+def test_a_tool_that_complains_on_stdout_is_heard(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("RUMORMILL_REQUIRE_PEERS", raising=False)
+    script = r"echo downloading; echo '[ERROR] no such package'; printf '\033[0m' >&2; exit 1"
+    with pytest.raises(pytest.skip.Exception, match=r"failed: \[ERROR\] no such package"):
+        run_build("odd", ["sh", "-c", script], tmp_path, timeout=10)
 
 
 # ---- the language of the benchmarks

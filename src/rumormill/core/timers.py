@@ -62,7 +62,8 @@ class Timers(Generic[Key]):
         heappush(self._heap, (when, self._sequence, key))
         if when < self._alarm.soonest:
             self._alarm.soonest = when
-        self._tidy()
+        if len(self._heap) > 2 * len(self._times) + SPARE:
+            self._tidy()
 
     def at_latest(self, key: Key, when: float) -> None:
         """Wake ``key`` at ``when`` unless it has an earlier time."""
@@ -72,7 +73,8 @@ class Timers(Generic[Key]):
 
     def cancel(self, key: Key) -> None:
         """Forget ``key``; harmless if it has no time."""
-        if self._times.pop(key, None) is not None:
+        found = self._times.pop(key, None)
+        if found is not None and len(self._heap) > 2 * len(self._times) + SPARE:
             self._tidy()
 
     def due(self, now: float) -> list[Key]:
@@ -94,7 +96,6 @@ class Timers(Generic[Key]):
         return heap[0][0] if heap else None
 
     def _tidy(self) -> None:
-        if len(self._heap) > 2 * len(self._times) + SPARE:
-            times = self._times
-            self._heap = [entry for entry in self._heap if times.get(entry[2]) == entry[0]]
-            heapify(self._heap)
+        times = self._times
+        self._heap = [entry for entry in self._heap if times.get(entry[2]) == entry[0]]
+        heapify(self._heap)

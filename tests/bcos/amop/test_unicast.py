@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+
+from rumormill.bcos.amop.parcel import Parcel
 from rumormill.bcos.amop.ports import Kind
 from rumormill.bcos.wire.channel_packet import ChannelPacket, ChannelType
 from rumormill.bcos.wire.topic_body import encode_body
@@ -32,6 +35,28 @@ def test_the_packet_goes_to_a_node_as_it_is_and_its_answer_comes_back() -> None:
     side.replies(asked, response(1, 0, encode_body("news", b"thanks")))
     assert publisher.take() == [response(1, 0, encode_body("news", b"thanks"))]
     assert [event.fields["result"] for event in side.traced("answered")] == [0]
+
+
+def test_a_message_that_has_its_answer_takes_no_memory_until_the_collector_comes() -> None:
+    def parcels() -> int:
+        return sum(type(each) is Parcel for each in gc.get_objects())
+
+    side = SdkSide()
+    side.node_has(C, "news")
+    publisher = side.sdk()
+    gc.collect()
+    gc.disable()
+    try:
+        before = parcels()
+        for number in range(10):
+            publisher.unicast("news", b"hello", seq(number))
+            [asked] = side.nodes.asked
+            side.replies(asked, response(number, 0, encode_body("news", b"thanks")))
+            side.nodes.asked.clear()
+            del asked
+        assert parcels() == before
+    finally:
+        gc.enable()
 
 
 def test_nodes_are_chosen_at_random_this_one_among_them() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from random import Random
 
 import pytest
 from cramjam import snappy
@@ -140,8 +141,9 @@ def test_a_packet_between_nodes_is_read_as_it_was_written(
 ) -> None:
     raw = encode_p2p(packet, compress)
     assert decode_p2p(raw) == packet
-    compressed = bool(raw[4] & 0x80)
-    assert compressed == (compress and len(packet.payload) > COMPRESS_ABOVE)
+    if raw[4] & 0x80:
+        assert compress and len(packet.payload) > COMPRESS_ABOVE
+        assert len(raw) < p2p_packet.HEADER_SIZE + len(packet.payload)
     for size in range(len(raw)):
         with pytest.raises(RemoteProtocolError, match=r"packet_too_short|bad_length"):
             decode_p2p(raw[:size])
@@ -164,6 +166,14 @@ def test_only_what_has_more_than_1024_bytes_is_compressed(size: int) -> None:
     assert (raw[4:6] == b"\x80\x00") == (size > 1024) == (len(raw) < 200)
     raw = encode_p2p(P2PPacket(Module.AMOP, 0, 7, b"a" * size), compress=False)
     assert len(raw) == 16 + size and raw[4:6] == b"\x00\x00"
+
+
+def test_what_compression_would_not_make_shorter_is_sent_as_it_is() -> None:
+    payload = Random(1).randbytes(2 * COMPRESS_ABOVE)
+    assert len(snappy.compress_raw(payload)) > len(payload)
+    raw = encode_p2p(P2PPacket(Module.AMOP, 0, 7, payload))
+    assert raw[4:6] == b"\x00\x00" and raw[16:] == payload
+    assert decode_p2p(raw).payload == payload
 
 
 # ---- snappy

@@ -62,7 +62,7 @@ LARGE = "a message of 1 MiB, and its answer"
 BURST = "five multicasts at once"
 FAILOVER = "subscribers killed and frozen, another answers"
 IDLE = "idle for longer than the SDK's limit"
-NODE_RESTART = "our node killed and started anew"
+NODE_RESTART = "our node killed and started anew, they come back"
 
 LIBP2P_ROWS = (
     (IDENTIFY, WE_DIAL),
@@ -150,6 +150,7 @@ BEP50_ABSENT: dict[tuple[str, str], str] = {
 
 BCOS_ABSENT: dict[tuple[str, str], str] = {
     (FAILOVER, "java"): "a matter of our node: tested with go, whose processes start at once",
+    (NODE_RESTART, "go"): "it does not come back; our node stands what it does instead",
 }
 
 

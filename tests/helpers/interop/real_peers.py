@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ import pytest
 from tests.helpers.places import TESTS
 
 SOURCES = TESTS / "interop" / "peers"
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def peer_cache() -> Path:
@@ -77,11 +79,14 @@ def run_build(
     except subprocess.TimeoutExpired:
         missing_peer(f"{peer} peer: {name} did not end within {timeout:.0f} s")
     if result.returncode != 0:
-        missing_peer(f"{peer} peer: {name} failed: {_reason(result.stderr or result.stdout)}")
+        missing_peer(f"{peer} peer: {name} failed: {_reason(result.stderr, result.stdout)}")
 
 
-def _reason(said: str) -> str:
+def _reason(stderr: str, stdout: str) -> str:
+    # Maven complains on stdout, and leaves nothing but colours on stderr.
+    said = COLOURS.sub("", stderr).strip() or COLOURS.sub("", stdout)
     # Compilers name the error first and count the errors last; before it come the downloads.
     lines = [line for line in said.splitlines() if line.strip()]
-    first = next((at for at, line in enumerate(lines) if "rror" in line), max(len(lines) - 4, 0))
+    errors = (at for at, line in enumerate(lines) if "error" in line.lower())
+    first = next(errors, max(len(lines) - 4, 0))
     return " ".join(lines[first : first + 4]) or "it did not say why"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, KeysView
 
 from rumormill.bcos.amop.ports import Board, Subscriber
 from rumormill.bcos.links.turn import Turn
@@ -31,7 +31,7 @@ class Listeners:
         return subscriber in self._by_topic.get(topic, ())
 
     @property
-    def private(self) -> Iterable[str]:
+    def private(self) -> KeysView[str]:
         """Names of the private topics that have a publisher here."""
         return self._private.keys()
 

@@ -46,12 +46,16 @@ class Flight:
         if not self._over:
             self._over = True
             self._in_flight.give_back(self._sender, self._size)
+            # The search knows us, and the message: a circle would keep that in memory, beyond
+            # what may be in flight, until the collector comes by.
+            self.search = None
 
     def stop(self) -> None:
         """Nobody waits for the answer any more."""
+        search = self.search
         self.land()
-        if self.search is not None:
-            self.search.stop()
+        if search is not None:
+            search.stop()
 
 
 class Unicasts:

@@ -61,11 +61,13 @@ class Counter:
 class _NodeTopics:
     """The private topics of one node: the state of each, and where its subscriber is asked."""
 
-    __slots__ = ("asking", "channels", "states")
+    __slots__ = ("asking", "channels", "doubtful", "states")
 
     def __init__(self) -> None:
         self.states: dict[str, int] = {}
         self.channels: dict[str, list[str]] = {}
+        self.doubtful: dict[str, None] = {}
+        """Those that are in doubt and can be verified."""
         self.asking: dict[str, Attempts[Subscriber, ChannelPacket]] = {}
 
 
@@ -112,6 +114,11 @@ class Verification:
         before = known.states
         known.states = {topic: before.get(topic, VERIFYING) for topic in private}
         known.channels = verify_channels(topics)
+        known.doubtful = {
+            topic: None
+            for topic, state in known.states.items()
+            if state == VERIFYING and topic in known.channels
+        }
         for topic in [each for each in known.asking if each not in known.states]:
             known.asking.pop(topic).stop()
         self.ask_again(node)
@@ -121,14 +128,17 @@ class Verification:
         known = self._by_node.get(node)
         if known is None:
             return
-        for topic in self._listeners.private:
-            if known.states.get(topic) == VERIFYING and topic in known.channels:
-                self._ask(node, known, topic)
+        # Of two lists that others make long the shorter one is walked.
+        here, there = self._listeners.private, known.doubtful.keys()
+        fewer, more = (here, there) if len(here) < len(there) else (there, here)
+        for topic in [each for each in fewer if each in more]:
+            self._ask(node, known, topic)
 
     def publisher_came(self, topic: str) -> None:
         """A private topic has a publisher here now: who has it can be verified."""
-        for node, known in self._by_node.items():
-            if known.states.get(topic) == VERIFYING and topic in known.channels:
+        for node in self._nodes.holders(topic):
+            known = self._by_node.get(node)
+            if known is not None and topic in known.doubtful:
                 self._ask(node, known, topic)
 
     def node_left(self, node: str) -> None:
@@ -147,6 +157,7 @@ class Verification:
         if known is None or known.states.get(topic) != VERIFYING:
             raise RemoteProtocolError("not_in_doubt", f"{topic[:80]} of {node[:16]}")
         known.states[topic] = SUCCESS if status.passed else FAILED
+        known.doubtful.pop(topic, None)
         if (search := known.asking.pop(topic, None)) is not None:
             search.stop()
         self._turn.trace(TOPIC_VERIFIED, topic, peer=node, passed=status.passed)

@@ -45,7 +45,8 @@ class Pending(Generic[Key, Answer]):
         self, key: Key, whom: Hashable, until: float, done: Callable[[Answer | None, str], None]
     ) -> None:
         """A question was sent to ``whom``; one that had the same key ends as ``replaced``."""
-        self._end(key, None, "replaced")
+        if key in self._questions:
+            self._end(key, None, "replaced")
         self._questions[key] = _Question(whom, done)
         self._asked.setdefault(whom, {})[key] = None
         self._timers.set(key, until)
@@ -57,7 +58,7 @@ class Pending(Generic[Key, Answer]):
 
     def answer(self, key: Key, answer: Answer) -> bool:
         """The answer has come; False if nobody waits for it."""
-        return self._end(key, answer, "")
+        return key in self._questions and self._end(key, answer, "")
 
     def forget(self, key: Key) -> None:
         """Nobody waits for the answer any more; ``done`` does not hear of it."""

@@ -30,7 +30,7 @@ from rumormill.bcos.wire.topic_body import LONGEST_TOPIC
 from rumormill.core import trace
 from rumormill.core.addresses import HostPort
 from rumormill.core.errors import ConnectError, LocalProtocolError, NotReadyError
-from rumormill.core.machine import Hold
+from rumormill.core.machine import Check, Checked, Hold, Verdict
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities, check_topic
@@ -105,6 +105,7 @@ class BcosNetwork(Network):
         self._unicasts: dict[int, asyncio.Future[UnicastEnded]] = {}
         self._dials: dict[str, list[asyncio.Future[str]]] = {}
         self._responders = Responders(self._respond, self._unanswered)
+        driver.on(Check, self._check)
         driver.on(UnicastEnded, self._unicast_ended)
         driver.on(Request, self._responders.request)
         driver.on(DialEnded, self._dial_ended)
@@ -298,6 +299,13 @@ class BcosNetwork(Network):
 
     def _hold(self, paused: bool) -> None:
         self._bcos.feed(Hold(paused))
+
+    def _check(self, effect: Check) -> None:
+        """Messages have no signatures: without validators there is nothing to look at."""
+        if self._validators:
+            self._checker.check(effect)
+        else:
+            self._bcos.feed(Checked(effect.token, Verdict.ACCEPT))
 
     def _judged(self, message: Message, peer: str | None) -> Iterable[Message]:
         """What validators see of a message."""

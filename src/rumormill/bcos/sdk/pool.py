@@ -13,7 +13,7 @@ from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.sdk.connection import Connection
 from rumormill.bcos.sdk.parameters import SdkParameters
 from rumormill.bcos.sdk.targets import Targets
-from rumormill.bcos.wire.channel_packet import ChannelPacket, decode_channel
+from rumormill.bcos.wire.channel_packet import SEQ_SIZE, ChannelPacket, decode_channel
 from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.limits import WORN_OUT
@@ -25,6 +25,9 @@ PROTOCOL: Final = "channel"
 
 HELD_REST: Final = 0.1
 """Seconds that nothing is read for, again and again, while the application is behind."""
+
+SEQS: Final = 64
+"""Seqs that are made at once: the system takes its time for each call."""
 
 USELESS_PACKET: Final = 25.0
 """Microseconds that a packet costs that is of no use, beside its bytes."""
@@ -68,6 +71,7 @@ class Pool:
         self._turn = turn
         self._parameters = parameters
         self._random = random
+        self._seqs: list[bytes] = []
         self._identify = identify
         self._parts = parts
         self._connections: dict[int, Connection] = {}
@@ -89,8 +93,14 @@ class Pool:
         return tuple(dict.fromkeys(each.peer for each in self.up()))
 
     def new_seq(self) -> bytes:
-        """A seq that nobody has used before: 32 hex digits."""
-        return b"%032x" % self._random.getrandbits(128)
+        """A seq that nobody has used before: 32 hex digits.
+
+        Nobody may foresee it either: who sends a message under it first has ours dropped.
+        """
+        if not self._seqs:
+            digits = b"%0*x" % (SEQ_SIZE * SEQS, self._random.getrandbits(4 * SEQ_SIZE * SEQS))
+            self._seqs = [digits[at : at + SEQ_SIZE] for at in range(0, len(digits), SEQ_SIZE)]
+        return self._seqs.pop()
 
     # ---- come and go
 

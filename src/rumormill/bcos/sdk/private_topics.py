@@ -8,7 +8,7 @@ publisher listens to the topic's PushChannel, on which its node asks it to verif
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rumormill.bcos.sdk.challenges.dialect import Dialect
 from rumormill.bcos.sdk.challenges.dialects import KECCAK256
@@ -23,6 +23,9 @@ from rumormill.bcos.wire.verification import (
 )
 from rumormill.core.errors import LocalProtocolError
 from rumormill.core.topic import check_topic
+
+MOST_NAMES: Final = 1024
+"""Names of topics that are kept at hand."""
 
 
 class TopicKeys(NamedTuple):
@@ -48,6 +51,8 @@ class PrivateTopics:
         self._named = frozenset(keys.topics)
         self._published: dict[str, None] = {}
         """The names of private topics that we publish to."""
+        self._publishable: dict[str, str] = {}
+        """Names that were looked at lately: each message asks for one."""
         for topic in keys.topics:
             need_verify(check_topic(topic))
             if keys.public_keys:
@@ -69,16 +74,23 @@ class PrivateTopics:
 
     def publishable_name(self, topic: str) -> str:
         """The name of a topic that we want to publish to."""
-        if self.is_private(topic) and not self.keys.public_keys:
-            raise LocalProtocolError(
-                f"the topic {topic[:40]!r} is private, and there are no public_keys of its readers"
-            )
-        return self.name(topic)
+        name = self._publishable.get(topic)
+        if name is None:
+            if self.is_private(topic) and not self.keys.public_keys:
+                raise LocalProtocolError(
+                    f"the topic {topic[:40]!r} is private, and there are no public_keys of its"
+                    " readers"
+                )
+            name = self.name(topic)
+            if len(self._publishable) >= MOST_NAMES:
+                self._publishable.clear()
+            self._publishable[topic] = name
+        return name
 
     def publish_to(self, topic: str) -> bool:
         """We publish to a topic; True if nodes have to be told a name that they do not know."""
         name = self.publishable_name(topic)
-        if not self.is_private(topic) or name in self._published:
+        if name == topic or name in self._published:  # a private one is never called as it is
             return False
         if len(self._published) >= self.keys.max_topics:
             most = self.keys.max_topics

@@ -80,16 +80,21 @@ class FrameReader:
             packet = self._finish()
             if packet is not None:
                 yield packet
-        while len(self._unread) - self._start >= LENGTH_SIZE:
-            data, start = self._unread, self._start
-            end = start + self._length(data[start : start + LENGTH_SIZE])
-            if end > len(data):
-                self._wanted = end - start
+        data, start = self._unread, self._start
+        size, smallest, largest = len(data), self._smallest, self._largest
+        while size - start >= LENGTH_SIZE:
+            length = int.from_bytes(data[start : start + LENGTH_SIZE], "big")
+            if not smallest <= length <= largest:
+                raise self._impossible(length)
+            end = start + length
+            if end > size:
+                self._wanted = length
                 break
             # Before it is handed out: who has it may not come back.
             self._start = end
             yield data[start:end]
-        self._begun += memoryview(self._unread)[self._start :]
+            start = end
+        self._begun += memoryview(data)[start:]
         self._unread, self._start = b"", 0
 
     def _finish(self) -> bytes | None:
@@ -97,7 +102,10 @@ class FrameReader:
         if not self._wanted:
             if not self._move(LENGTH_SIZE):
                 return None
-            self._wanted = self._length(self._begun)
+            length = int.from_bytes(self._begun, "big")
+            if not self._smallest <= length <= self._largest:
+                raise self._impossible(length)
+            self._wanted = length
         if not self._move(self._wanted):
             return None
         packet = bytes(self._begun)
@@ -112,13 +120,11 @@ class FrameReader:
         self._start = end
         return len(begun) == wanted
 
-    def _length(self, raw: bytes | bytearray) -> int:
-        length = int.from_bytes(raw, "big")
-        if self._smallest <= length <= self._largest:
-            return length
+    def _impossible(self, length: int) -> RemoteProtocolError:
+        """No packet has this length: nothing more can be read."""
         reason, detail = "packet_too_large", f"{self._largest} allowed"
         if length < self._smallest:
             reason, detail = "packet_too_short", f"its header alone has {self._smallest}"
         self._problem = RemoteProtocolError(reason, f"a packet of {length} bytes, {detail}")
         self._begun, self._unread, self._start = bytearray(), b"", 0
-        raise self._problem
+        return self._problem

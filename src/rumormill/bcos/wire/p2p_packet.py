@@ -53,8 +53,10 @@ def encode_p2p(packet: P2PPacket, compress: bool = True) -> bytes:
     """The packet as it travels."""
     protocol, kind, seq, payload, version = packet
     if compress and len(payload) > COMPRESS_ABOVE:
-        payload = bytes(snappy.compress_raw(payload))
-        version |= COMPRESSED
+        packed = snappy.compress_raw(payload)
+        if len(packed) < len(payload):  # or it only costs the other end time
+            payload = bytes(packed)
+            version |= COMPRESSED
     return HEADER.pack(HEADER_SIZE + len(payload), version, protocol, kind, seq) + payload
 
 

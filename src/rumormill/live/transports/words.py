@@ -11,6 +11,7 @@ REASONS = {
     errno.ECONNRESET: "connection_reset",
     errno.ECONNABORTED: "connection_aborted",
     errno.EPIPE: "connection_reset",
+    errno.ENOTCONN: "connection_reset",
     errno.ETIMEDOUT: "timed_out",
     errno.EHOSTUNREACH: "host_unreachable",
     errno.ENETUNREACH: "network_unreachable",
