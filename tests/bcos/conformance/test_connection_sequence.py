@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rumormill.core import trace
 from rumormill.core.transport import (
+    BytesReceived,
     Dial,
     DialEnded,
     OpenTransport,
@@ -29,14 +30,12 @@ def test_the_drawing_of_a_connection() -> None:
 
     # B to A: connected; both: TLS handshake; A: the key in the certificate is the node id
     effects = a.handle(TransportOpened(7, address_of("b"), 1, "", credentials_of(2)), 0.1)
-    opened, joined, hello, ended = effects
+    opened, joined, hello = effects
     assert isinstance(opened, trace.TraceEvent)
     assert (opened.event, opened.peer) == (trace.CONNECTION_OPENED, id_of("b"))
     assert isinstance(joined, trace.TraceEvent)
     assert (joined.event, joined.peer) == (trace.PEER_JOINED, id_of("b"))
     assert hello == WriteBytes(7, TOPIC_SEQ_0)
-    # both: the TLS connection stands
-    assert ended == DialEnded(address_of("b"), id_of("b"), "")
 
     # B: the key in the certificate is the node id
     effects = b.handle(TransportOpened(3, "a:49152", None, "", credentials_of(1)), 0.1)
@@ -44,6 +43,10 @@ def test_the_drawing_of_a_connection() -> None:
     assert isinstance(joined, trace.TraceEvent)
     assert (joined.event, joined.peer) == (trace.PEER_JOINED, id_of("a"))
     assert hello == WriteBytes(3, TOPIC_SEQ_0)
+
+    # both: the TLS connection stands
+    (ended,) = a.handle(BytesReceived(7, TOPIC_SEQ_0), 0.2)
+    assert ended == DialEnded(address_of("b"), id_of("b"), "")
 
     assert list(a.peers.connected()) == [id_of("b")]
     assert list(b.peers.connected()) == [id_of("a")]
