@@ -62,8 +62,8 @@ class Session:
 
     __slots__ = (
         "_counted", "_counter", "_questions", "_turn", "_waiting", "account", "answers_due",
-        "connection", "full_since", "gone", "heard_at", "name", "outlet", "protocol", "reader",
-        "requests", "unfinished", "work",
+        "connection", "full_since", "gone", "heard_at", "name", "outlet", "peer", "protocol",
+        "reader", "requests", "unfinished", "work",
     )  # fmt: skip
 
     def __init__(
@@ -76,6 +76,7 @@ class Session:
         counter: Counter,
         waiting: Waiting,
         account: bytes,
+        called: str,
     ) -> None:
         self._turn = turn
         self._questions = questions
@@ -86,6 +87,8 @@ class Session:
         """What its debts are kept under when it has left."""
         self.connection = connection
         self.name = f"sdk-{connection}"
+        self.peer = called or self.name
+        """Who it says it is, as in its own trace; one that has come twice has it twice."""
         self.outlet = outlet
         self.reader = FrameReader(HEADER_SIZE, largest_packet)
         self.unfinished = 0
@@ -168,13 +171,13 @@ class Session:
         if outlet.waiting:
             self.count_waiting()
         self._turn.trace(
-            trace.PACKET_SENT, peer=self.name, size=len(raw), kind=KINDS.get(kind, "other")
+            trace.PACKET_SENT, peer=self.peer, size=len(raw), kind=KINDS.get(kind, "other")
         )
         return True
 
     def _lost(self, packet: ChannelPacket) -> bool:
         self._turn.trace(
-            trace.DROPPED, peer=self.name, what=KINDS.get(packet.type, "other"),
+            trace.DROPPED, peer=self.peer, what=KINDS.get(packet.type, "other"),
             reason="gone" if self.gone else "queue_full", count=1,
         )  # fmt: skip
         return False
