@@ -112,10 +112,27 @@ def test_certificates_are_relative_to_the_file(tmp_path: Path) -> None:
     assert plan.listen == ("127.0.0.1:0",)
 
 
-def test_one_who_only_calls_listens_nowhere_unless_told(tmp_path: Path) -> None:
+def test_each_file_of_a_list_is_relative_to_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "node.toml"
+    path.write_text("[[network]]\nname = 'bcos'\npublic_keys = ['a.pem', '/b.pem']\n")
+    (plan,) = load_config(path).networks
+    assert plan.settings == {"public_keys": [tmp_path / "a.pem", Path("/b.pem")]}
+
+
+def test_one_who_only_calls_must_have_somebody_to_call(tmp_path: Path) -> None:
     (tmp_path / "sdk.crt").touch()
     path = tmp_path / "node.toml"
     path.write_text("[[network]]\nname = 'bcos'\ncertificates = '.'\n")
+    with pytest.raises(UsageError, match=r"nobody can be reached: .* give bootstrap"):
+        load_config(path)
+
+
+def test_one_who_only_calls_listens_nowhere_unless_told(tmp_path: Path) -> None:
+    (tmp_path / "sdk.crt").touch()
+    path = tmp_path / "node.toml"
+    path.write_text(
+        "[[network]]\nname = 'bcos'\ncertificates = '.'\nbootstrap = '127.0.0.1:20200'\n"
+    )
     assert load_config(path).networks[0].listen == ()
     path.write_text(path.read_text() + "listen = '127.0.0.1:30300'\n")
     assert load_config(path).networks[0].listen == ("127.0.0.1:30300",)

@@ -117,3 +117,11 @@ def test_a_status_line_has_numbers_for_each_topic() -> None:
     row = json.loads(JsonRenderer().status(status))
     assert row["topics"]["weather"] == {"subscribers": 2, "mesh": 1, "messages": 7}
     assert row["counters"] == {"delivered": 7}
+
+
+def test_a_message_that_nobody_signed_is_shown_with_the_node_that_brought_it() -> None:
+    show = HumanRenderer(terminal=False).message
+    brought = MESSAGE._replace(sender=None, received_from="node-1")
+    assert show(brought).endswith("  by way of node-1  rain at noon")
+    own = MESSAGE._replace(sender=None, received_from=None)
+    assert show(own).endswith("  unsigned  rain at noon")

@@ -33,7 +33,7 @@ from rumormill.cli.sentences import UsageError
 from rumormill.cli.spool import SpoolPlan, read_spool
 from rumormill.core.errors import ConfigError
 from rumormill.live.families import find_family, network_names
-from rumormill.live.setting_keys import kinds_of
+from rumormill.live.setting_keys import names_files
 from rumormill.live.settings import known_keys
 from rumormill.node.settings import LIMIT_KEYS, HttpLimits, HttpSettings, read_http_settings
 
@@ -125,9 +125,16 @@ def _settings(network: str, table: Mapping[str, Any], folder: Path) -> dict[str,
     known = known_keys(network)
     settings = {key: value for key, value in table.items() if key not in OWN_KEYS}
     for key, value in settings.items():
-        if key in known and Path in kinds_of(known[key].type) and isinstance(value, str):
-            settings[key] = folder / value
+        if key in known and names_files(known[key].type):
+            settings[key] = _within(folder, value)
     return settings
+
+
+def _within(folder: Path, value: Any) -> Any:
+    """Texts as paths in a folder; what else it is, the network says what is wrong with it."""
+    if isinstance(value, list):
+        return [_within(folder, each) for each in value]
+    return folder / value if isinstance(value, str) else value
 
 
 def _network_name(name: Any) -> str:

@@ -45,7 +45,9 @@ class NetworkPlan:
         """The plan with its topics in their one true form, if they and its addresses can be such;
         errors name the keys given.
         """
-        family_of(self.name)  # what is missing is told now
+        family = family_of(self.name)  # what is missing is told now
+        if not (self.listen or self.peers or self.bootstrap or family.finds_peers(self.settings)):
+            raise UsageError(f"nobody can be reached: it listens nowhere, so give {peers} ADDR")
         check_addresses(listen, self.listen, self.name)
         check_addresses(peers, (*self.peers, *self.bootstrap), self.name)
         topics = tuple(usable_topic(topic, self.name) for topic in self.topics)

@@ -117,11 +117,11 @@ class HumanRenderer:
         return ""
 
     def message(self, message: Message) -> str:
-        """``time sender data``."""
+        """``time sender data``; without a sender, the node that brought it."""
         clock = time.strftime("%H:%M:%S", time.localtime(message.received_at))
         return self._line(
             (clock, "dim"),
-            (self._name(message.sender or "unsigned"), "cyan"),
+            (self._whose(message), "cyan"),
             (shown(message.data), ""),
         )
 
@@ -149,6 +149,12 @@ class HumanRenderer:
             (clock, "dim"), (status.network, "cyan"), (plural(status.peers, "peer"), ""),
             (topics, ""),
         )  # fmt: skip
+
+    def _whose(self, message: Message) -> str:
+        if message.sender is not None:
+            return self._name(message.sender)
+        by = message.received_from
+        return "unsigned" if by is None else f"by way of {self._name(by)}"
 
     def _name(self, peer: str) -> str:
         return short(peer) if self._terminal else peer

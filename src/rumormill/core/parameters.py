@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from pathlib import PurePath
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -44,7 +45,9 @@ class Parameters(BaseModel):
         if problem["type"] == "extra_forbidden":
             return ConfigError(key, unknown_key(key, cls.model_fields))
         message = problem["msg"].removeprefix("Value error, ")
-        return ConfigError(key, f"{message[0].lower()}{message[1:]} (got {problem['input']!r})")
+        value = problem["input"]
+        got = str(value) if isinstance(value, PurePath) else value
+        return ConfigError(key, f"{message[0].lower()}{message[1:]} (got {got!r})")
 
 
 def unknown_key(key: str, known: Any) -> str:

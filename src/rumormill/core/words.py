@@ -5,6 +5,30 @@ from __future__ import annotations
 LONG_NAME = 16
 """A peer id of so many characters is shown whole."""
 
+FAILURES = {
+    "certificate_expired": "its certificate has expired",
+    "certificate_not_yet_valid": "its certificate is not valid yet",
+    "certificate_of_another_ca": "its certificate is of another CA than those we trust",
+    "certificate_refused": "its certificate is not one we can trust",
+    "certificate_revoked": "its certificate has been revoked",
+    "closed": "it closed the connection",
+    "closed_in_handshake": "it closed the connection within the TLS handshake",
+    "handshake_refused": "it refused the TLS handshake",
+    "handshake_timed_out": "the TLS handshake took too long",
+    "handshake_too_long": "it sent too much before the TLS handshake was done",
+    "no_certificate": "it showed no certificate",
+    "not_tls": "it does not speak TLS",
+    "nothing_in_common": "it has no cipher or curve of TLS in common with us",
+    "our_certificate_expired": "it says that our certificate has expired",
+    "our_certificate_missing": "it wants a certificate of us",
+    "our_certificate_of_another_ca": "it does not trust the CA of our certificate",
+    "our_certificate_refused": "it does not accept our certificate",
+    "our_certificate_revoked": "it says that our certificate has been revoked",
+    "protocol_version": "it speaks another version of TLS",
+    "tls_error": "the TLS handshake failed",
+}
+"""Reasons of trace events for which underscores alone make no sentence; "it" is the other end."""
+
 HEAD, TAIL = 4, 7
 """Characters of a longer one that are shown. The ends of peer ids differ, the beginnings do not."""
 
@@ -20,6 +44,18 @@ def plural(count: int, noun: str) -> str:
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         noun = f"{noun[:-1]}ie"
     return f"{count:,} {noun}s"
+
+
+def in_words(reason: str, detail: str = "") -> str:
+    """What to tell a user of a failure that trace events know by a short name.
+
+    >>> in_words("connection_refused"), in_words("wrong_peer", "it is 12D3KooW...")
+    ('connection refused', 'wrong peer (it is 12D3KooW...)')
+    >>> in_words("certificate_expired")
+    'its certificate has expired'
+    """
+    words = FAILURES.get(reason) or reason.replace("_", " ")
+    return f"{words} ({detail})" if detail else words
 
 
 def printable(text: str) -> str:

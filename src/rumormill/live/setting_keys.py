@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import types
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from rumormill.core.errors import ConfigError
@@ -63,6 +64,15 @@ def converted(key: Key, value: Any) -> Any:
         except (ValueError, RecursionError):
             raise ConfigError(key.name, f"must be JSON, not {value!r}") from None
     return value
+
+
+def names_files(annotation: Any) -> bool:
+    """Whether a value is the path of a file, or a list of such.
+
+    >>> names_files(Path | None), names_files(tuple[Path, ...]), names_files(str)
+    (True, True, False)
+    """
+    return Path in kinds_of(annotation) or Path in get_args(annotation)
 
 
 def kinds_of(annotation: Any) -> set[Any]:

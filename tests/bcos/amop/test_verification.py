@@ -241,3 +241,20 @@ def test_neither_a_node_nor_an_sdk_with_very_many_private_topics_makes_much_work
     [packet] = publisher.take()
     publisher.send(ChannelType.VERIFY, packet.seq)
     assert work_of(lambda: side.amop.topics_confirmed(B)).steps < 1_000
+
+
+def test_what_a_publisher_found_out_is_void_when_the_last_one_has_left() -> None:
+    side = SdkSide()
+    first, second = side.sdk(PUSH), side.sdk(PUSH)
+    side.node_has(B, NAME, CHANNEL)
+    assert questions(first) + questions(second) == [B]
+    verified(first, B)
+    first.leave()
+    assert result(second) is None  # one who publishes it is still here
+    second.leave()
+    later = side.sdk()
+    assert result(later) == 100
+    packets = later.send(ChannelType.SUBSCRIBE, data=f'["{PUSH}"]'.encode())
+    assert [packet.type for packet in packets] == [ChannelType.VERIFY]
+    verified(later, B, passed=False)
+    assert result(later) == 100

@@ -10,7 +10,8 @@ from rumormill.bcos.channel import toll
 from rumormill.bcos.wire.channel_packet import ChannelPacket, ChannelType, encode_channel
 from rumormill.bcos.wire.topic_body import encode_body
 from rumormill.core import trace
-from tests.helpers.bcos.sdk_side import Sdk, SdkSide, node_id, seq
+from rumormill.core.machine import Subscribe
+from tests.helpers.bcos.sdk_side import ISSUER, Sdk, SdkSide, node_id, seq
 
 
 def listened(side: SdkSide) -> list[str]:
@@ -88,7 +89,7 @@ def test_a_subscription_replaces_the_one_before() -> None:
     assert listened(side) == ["b", "c"]
     assert side.board.seq == 2
     subscribed = [(event.topic, event.peer) for event in side.traced(trace.PEER_SUBSCRIBED)]
-    assert subscribed == [("a", sdk.name), ("b", sdk.name), ("c", sdk.name)]
+    assert subscribed == [("a", sdk.peer), ("b", sdk.peer), ("c", sdk.peer)]
     assert [event.topic for event in side.traced(trace.PEER_UNSUBSCRIBED)] == ["a"]
 
 
@@ -255,7 +256,7 @@ def test_a_subscriber_that_is_too_slow_loses_multicasts_and_is_not_chosen_for_un
     slow.full(True)
     for number in range(20):
         publisher.multicast("news", bytes(100), seq(number))
-    lost = [event for event in side.traced(trace.DROPPED) if event.peer == slow.name]
+    lost = [event for event in side.traced(trace.DROPPED) if event.peer == slow.peer]
     waiting = 20 - len(lost)
     assert 0 < waiting < 20
     assert {event.fields["reason"] for event in lost} == {"queue_full"}
@@ -358,3 +359,23 @@ def test_bytes_in_flight_are_bounded_for_each_and_for_all() -> None:
     for asked in side.nodes.asked:
         side.fails(asked)
     assert side.sizes()["bytes_in_flight"] == side.sizes()["requests_in_flight"] == 0
+
+
+def test_an_sdk_is_called_in_the_trace_as_its_certificate_calls_it() -> None:
+    side = SdkSide()
+    credentials = f"{ISSUER}/weather station".encode()
+    first, second = side.sdk("a", credentials=credentials), side.sdk("b", credentials=credentials)
+    assert {event.peer for event in side.traced(trace.PEER_SUBSCRIBED)} == {"weather station"}
+    first.leave()  # of two with one certificate each has its own topics
+    assert listened(side) == ["b"]
+    second.leave()
+    assert listened(side) == []
+
+
+def test_the_application_is_no_peer() -> None:
+    side = SdkSide(accept=False)
+    side.feed(Subscribe("news"))
+    side.sdk().unicast("news", b"is it?", seq(1))
+    side.passes(60.0)  # it has not answered
+    [dropped] = [event for event in side.traced(trace.DROPPED) if event.topic == "news"]
+    assert (dropped.peer, dropped.fields["reason"]) == (None, "timed_out")

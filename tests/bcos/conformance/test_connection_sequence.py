@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rumormill.core import trace
 from rumormill.core.transport import (
+    BytesReceived,
     Dial,
     DialEnded,
     OpenTransport,
@@ -29,7 +30,7 @@ def test_the_drawing_of_a_connection() -> None:
 
     # B to A: connected; both: TLS handshake; A: the key in the certificate is the node id
     effects = a.handle(TransportOpened(7, address_of("b"), 1, "", credentials_of(2)), 0.1)
-    opened, joined, hello, sent, ended = effects
+    opened, joined, hello, sent = effects
     assert isinstance(opened, trace.TraceEvent)
     assert (opened.event, opened.peer) == (trace.CONNECTION_OPENED, id_of("b"))
     assert isinstance(joined, trace.TraceEvent)
@@ -37,8 +38,6 @@ def test_the_drawing_of_a_connection() -> None:
     assert hello == WriteBytes(7, TOPIC_SEQ_0)
     assert isinstance(sent, trace.TraceEvent)
     assert (sent.event, sent.fields["size"]) == (trace.PACKET_SENT, len(TOPIC_SEQ_0))
-    # both: the TLS connection stands
-    assert ended == DialEnded(address_of("b"), id_of("b"), "")
 
     # B: the key in the certificate is the node id
     effects = b.handle(TransportOpened(3, "a:49152", None, "", credentials_of(1)), 0.1)
@@ -46,6 +45,10 @@ def test_the_drawing_of_a_connection() -> None:
     assert isinstance(joined, trace.TraceEvent)
     assert (joined.event, joined.peer) == (trace.PEER_JOINED, id_of("a"))
     assert hello == WriteBytes(3, TOPIC_SEQ_0)
+
+    # both: the TLS connection stands
+    ended = a.handle(BytesReceived(7, TOPIC_SEQ_0), 0.2)[-1]
+    assert ended == DialEnded(address_of("b"), id_of("b"), "")
 
     assert list(a.peers.connected()) == [id_of("b")]
     assert list(b.peers.connected()) == [id_of("a")]

@@ -5,15 +5,20 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from rumormill.bcos.node.dial_list import DIAL_TIMEOUT
+import pytest
+
+from rumormill.bcos.node.dial_list import DIAL_TIMEOUT, SPEAKS_WITHIN
+from rumormill.bcos.wire.p2p_packet import Module, P2PPacket, encode_p2p
 from rumormill.core import trace
 from rumormill.core.machine import Shutdown
 from rumormill.core.transport import (
+    BytesReceived,
     CancelTransport,
     CloseTransport,
     Dial,
     DialEnded,
     OpenTransport,
+    TransportClosed,
     TransportFailed,
     TransportOpened,
 )
@@ -28,8 +33,8 @@ def ended(effects: list[Any]) -> list[DialEnded]:
 def test_the_first_attempt_tells_the_transports_reason_in_a_sentence() -> None:
     machine = new_machine("a")
     machine.handle(Dial("b:30300"), 0.0)
-    effects = machine.handle(TransportFailed(1, "the certificate of the other end expired"), 1.0)
-    sentence = "could not connect to b:30300: the certificate of the other end expired"
+    effects = machine.handle(TransportFailed(1, "certificate_expired"), 1.0)
+    sentence = "could not connect to b:30300: its certificate has expired"
     assert ended(effects) == [DialEnded("b:30300", None, sentence)]
     assert machine.sizes()["dials"] == 0
 
@@ -68,8 +73,33 @@ def test_an_address_is_never_dialed_twice_at_once() -> None:
     machine = new_machine("a")
     machine.handle(Dial("b:30300", True), 0.0)
     assert machine.handle(Dial("b:30300", True), 1.0) == []
-    effects = machine.handle(TransportOpened(5, "b:30300", 1, "", credentials_of(2)), 2.0)
+    machine.handle(TransportOpened(5, "b:30300", 1, "", credentials_of(2)), 2.0)
+    effects = machine.wake(2.0 + SPEAKS_WITHIN)
     assert ended(effects) == [DialEnded("b:30300", id_of("b"), "")]
+
+
+def test_a_node_is_reached_at_its_first_word() -> None:
+    machine = new_machine("a")
+    machine.handle(Dial("b:30300"), 0.0)
+    effects = machine.handle(TransportOpened(5, "b:30300", 1, "", credentials_of(2)), 2.0)
+    assert ended(effects) == []
+    first_word = encode_p2p(P2PPacket(Module.TOPIC, 1, 0, b"0"))
+    effects = machine.handle(BytesReceived(5, first_word), 2.1)
+    assert ended(effects) == [DialEnded("b:30300", id_of("b"), "")]
+    assert ended(machine.wake(2.0 + SPEAKS_WITHIN)) == []
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_who_hangs_up_without_a_word_was_not_reached_and_may_be_another_port(keep: bool) -> None:
+    machine = new_machine("a")
+    machine.handle(Dial("b:20200", keep), 0.0)
+    machine.handle(TransportOpened(5, "b:20200", 1, "", credentials_of(2)), 2.0)
+    (end,) = ended(machine.handle(TransportClosed(5, "closed"), 2.1))
+    assert end.peer is None
+    assert end.problem == (
+        "could not connect to b:20200: it hung up before it said anything; is it the port for SDKs?"
+    )
+    assert machine.sizes()["dials"] == keep
 
 
 def test_a_node_that_has_dialed_us_is_not_dialed() -> None:

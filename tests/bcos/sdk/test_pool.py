@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from rumormill.bcos.wire.channel_packet import ChannelPacket, ChannelType, encode_channel
+from rumormill.bcos.wire.p2p_packet import Module, P2PPacket, encode_p2p
 from rumormill.core.machine import Hold, Shutdown, Subscribe
 from rumormill.core.transport import (
     BytesReceived,
@@ -18,6 +19,7 @@ from rumormill.core.transport import (
     DialEnded,
     OpenTransport,
     RestTransport,
+    TransportClosed,
     TransportFailed,
     TransportOpened,
     WriteReady,
@@ -48,8 +50,11 @@ def test_a_node_that_does_not_answer_the_handshake_is_dropped_and_dialed_again()
     (ended,) = bench.take(DialEnded)
     assert ended.peer is None
     assert ended.problem == (
-        f"could not connect to {ADDRESS}: no answer to the handshake within 4 s"
+        f"could not connect to {ADDRESS}: no answer to the handshake within 4 s; "
+        "is it the port for other nodes?"
     )
+    (failed,) = bench.events("connection_failed")
+    assert failed.fields["reason"] == "handshake_timed_out"
     bench.advance(2)
     assert [each.address for each in bench.take(OpenTransport)] == [ADDRESS]
 
@@ -63,6 +68,45 @@ def test_a_handshake_that_cannot_be_read_costs_the_node_its_connection(body: byt
     node.send(ChannelType.HANDSHAKE, node.packet(ChannelType.HANDSHAKE).seq, body)
     assert node.closed and bench.events("protocol_error")
     assert bench.take(DialEnded)[0].peer is None
+
+
+@pytest.mark.parametrize(
+    ("reason", "problem"),
+    [
+        ("certificate_of_another_ca", "its certificate is of another CA than those we trust"),
+        ("our_certificate_expired", "it says that our certificate has expired"),
+        ("not_tls", "it does not speak TLS"),
+    ],
+)
+def test_what_is_wrong_with_a_certificate_is_told_in_words(reason: str, problem: str) -> None:
+    bench = SdkBench()
+    bench.feed(TransportFailed(bench.dial(ADDRESS), reason))
+    (ended,) = bench.take(DialEnded)
+    assert ended.problem == f"could not connect to {ADDRESS}: {problem}"
+    assert [event.fields["reason"] for event in bench.events("connection_failed")] == [reason]
+
+
+def test_who_speaks_to_nodes_may_be_the_wrong_port() -> None:
+    bench = SdkBench()
+    node = bench.opened(ADDRESS, bench.dial(ADDRESS))
+    node.raw(encode_p2p(P2PPacket(Module.TOPIC, 1, 0, b"0")))
+    assert node.closed
+    (ended,) = bench.take(DialEnded)
+    assert ended.problem == (
+        f"could not connect to {ADDRESS}: what it says is not for SDKs; "
+        "is it the port for other nodes?"
+    )
+
+
+def test_who_hangs_up_before_the_handshake_is_named_with_the_place_to_look() -> None:
+    bench = SdkBench()
+    node = bench.opened(ADDRESS, bench.dial(ADDRESS))
+    bench.feed(TransportClosed(node.number, "closed"))
+    (ended,) = bench.take(DialEnded)
+    assert ended.problem == (
+        f"could not connect to {ADDRESS}: it closed the connection before it answered the "
+        "handshake; its trace tells why"
+    )
 
 
 def test_nothing_of_a_node_is_taken_before_its_handshake() -> None:
@@ -112,8 +156,8 @@ def test_delays_between_dials_grow_up_to_the_longest() -> None:
         1, 2, 4, 8, 8,
     ]  # fmt: skip
     (ended,) = bench.take(DialEnded)
-    assert ended.problem == f"could not connect to {ADDRESS}: connection_refused"
-    assert len(bench.events("connection_failed")) == 5
+    assert ended.problem == f"could not connect to {ADDRESS}: connection refused"
+    assert len(bench.events("connection_failed")) == 6
     assert len(bench.events("dial_scheduled")) == 6
 
 
@@ -253,7 +297,7 @@ def test_at_shutdown_all_is_closed_and_nothing_dialed_any_more() -> None:
     bench.feed(Shutdown())
     assert node.closed == ["shutdown"]
     assert bench.take(CancelTransport) == [CancelTransport(dial)]
-    assert bench.take(DialEnded)[-1].problem == "the network is being closed"
+    assert bench.take(DialEnded)[-1].problem.endswith(": the network is being closed")
     bench.advance(100)
     assert bench.take(OpenTransport) == []
     assert bench.machine.next_wake() is None

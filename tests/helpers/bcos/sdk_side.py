@@ -45,10 +45,11 @@ def seq(number: int) -> bytes:
 
 
 def identify(credentials: bytes) -> Identity:
-    """Stands in for the reading of certificates: the credentials are the issuer."""
+    """Stands in for the reading of certificates: the credentials are the issuer, and a name."""
     if not credentials:
         raise RemoteProtocolError("no_certificate")
-    return Identity("", "sdk", "agency", credentials.decode())
+    issuer, _, name = credentials.decode().partition("/")
+    return Identity("", name, "agency", issuer)
 
 
 class Asked(NamedTuple):
@@ -124,7 +125,8 @@ class Sdk:
     def __init__(self, side: SdkSide, connection: int) -> None:
         self.side = side
         self.connection = connection
-        self.name = f"sdk-{connection}"
+        self.peer = f"sdk-{connection}"
+        """What the node calls it in trace events, unless its certificate has a name."""
 
     def send(
         self, kind: int, seq: bytes = seq(0), data: bytes = b"", result: int = 0

@@ -23,9 +23,16 @@ from rumormill.core.transport import (
     TransportOpened,
     WriteBytes,
 )
+from rumormill.core.words import FAILURES
 from rumormill.live.transports import tls_session
 from rumormill.live.transports.client_hello import Offer
-from rumormill.live.transports.tls_words import OF_CERTIFICATES, REASONS
+from rumormill.live.transports.tls_words import (
+    OF_CERTIFICATES,
+    OTHER,
+    REASONS,
+    REFUSED_CERTIFICATE,
+    TIMED_OUT,
+)
 from tests.helpers.live.tls_certificates import DAY, authority, leaf, pem_of
 from tests.helpers.live.tls_ends import (
     TlsEnd,
@@ -400,3 +407,8 @@ async def test_an_attempt_to_renegotiate_is_refused_and_does_no_harm(tmp_path: P
         other.tls.write(WriteBytes(number, b"all is well"))
         await server.until(lambda: server.received == b"hello\nall is well")
         assert server.failed == []
+
+
+def test_every_reason_that_names_a_certificate_has_a_sentence() -> None:
+    reasons = {*OF_CERTIFICATES.values(), *REASONS.values(), REFUSED_CERTIFICATE, OTHER, TIMED_OUT}
+    assert reasons - set(FAILURES) == {"bad_record"}

@@ -51,6 +51,7 @@ class Amop:
         self.verification = Verification(
             turn, nodes, self.listeners, random, self.counter, parameters.subscriber_timeout
         )
+        self.listeners.on_unpublished = self.verification.publishers_left
         self._in_flight = InFlight(
             Room(
                 parameters.max_session_requests,

@@ -75,6 +75,7 @@ class Application:
     """The application as a :class:`~.ports.Subscriber`."""
 
     name = "application"
+    peer: str | None = None
     gone = False
 
     def __init__(self, turn: Turn, amop: Amop, random: Random, network: str, alarm: Alarm) -> None:

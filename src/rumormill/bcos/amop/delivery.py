@@ -69,13 +69,13 @@ class Delivery:
                 count += 1
             else:
                 self._turn.trace(
-                    trace.DROPPED, parcel.topic, parcel.id, subscriber.name,
+                    trace.DROPPED, parcel.topic, parcel.id, subscriber.peer,
                     what="message", reason="queue_full", count=1,
                 )  # fmt: skip
         return count
 
     def _failed(self, parcel: Parcel, subscriber: Subscriber, problem: str) -> None:
         self._turn.trace(
-            trace.DROPPED, parcel.topic, parcel.id, subscriber.name,
+            trace.DROPPED, parcel.topic, parcel.id, subscriber.peer,
             what="request", reason=problem, count=1,
         )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, KeysView
+from collections.abc import Callable, Iterable, KeysView
 
 from rumormill.bcos.amop.ports import Board, Subscriber
 from rumormill.bcos.links.turn import Turn
@@ -21,6 +21,8 @@ class Listeners:
         self._by_topic: dict[str, dict[Subscriber, None]] = {}
         self._topics: dict[Subscriber, dict[str, None]] = {}
         self._private: dict[str, None] = {}
+        self.on_unpublished: Callable[[str], None] = lambda topic: None
+        """Told of each private topic whose last publisher has left."""
 
     def of(self, topic: str) -> list[Subscriber]:
         """Those who listen to a topic, who came first first."""
@@ -43,10 +45,10 @@ class Listeners:
         new = [topic for topic in wanted if topic not in current]
         for topic in gone:
             self._leave(subscriber, topic)
-            self._turn.trace(trace.PEER_UNSUBSCRIBED, topic, peer=subscriber.name)
+            self._turn.trace(trace.PEER_UNSUBSCRIBED, topic, peer=subscriber.peer)
         for topic in new:
             self._join(subscriber, topic)
-            self._turn.trace(trace.PEER_SUBSCRIBED, topic, peer=subscriber.name)
+            self._turn.trace(trace.PEER_SUBSCRIBED, topic, peer=subscriber.peer)
         self._topics[subscriber] = wanted
         self._board.set(subscriber.name, list(wanted))
         return new, len(gone)
@@ -55,7 +57,7 @@ class Listeners:
         """A subscriber is gone."""
         for topic in self._topics.pop(subscriber, ()):
             self._leave(subscriber, topic)
-            self._turn.trace(trace.PEER_UNSUBSCRIBED, topic, peer=subscriber.name)
+            self._turn.trace(trace.PEER_UNSUBSCRIBED, topic, peer=subscriber.peer)
         self._board.remove(subscriber.name)
 
     def add(self, subscriber: Subscriber, topic: str) -> None:
@@ -91,4 +93,6 @@ class Listeners:
         if not listeners:
             del self._by_topic[topic]
             if topic.startswith(PUBLISHERS_OF):
-                del self._private[topic.removeprefix(PUSH_CHANNEL)]
+                private = topic.removeprefix(PUSH_CHANNEL)
+                del self._private[private]
+                self.on_unpublished(private)

@@ -30,7 +30,12 @@ class Subscriber(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called in trace events; nobody else on this node has this name."""
+        """What its topics and messages are counted under: nobody else on this node has it."""
+        ...
+
+    @property
+    def peer(self) -> str | None:
+        """What it is called in trace events; None for the application, which is no peer."""
         ...
 
     @property

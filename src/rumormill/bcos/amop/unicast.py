@@ -90,7 +90,7 @@ class Unicasts:
         """
         if not self._in_flight.take(sender.name, len(parcel.raw)):
             self._turn.trace(
-                trace.DROPPED, parcel.topic, parcel.id, sender.name,
+                trace.DROPPED, parcel.topic, parcel.id, sender.peer,
                 what="request", reason="too_many_requests", count=1,
             )  # fmt: skip
             outcome(Result.BANDWIDTH, b"", None)

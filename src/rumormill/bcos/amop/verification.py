@@ -3,7 +3,8 @@
 A private topic in the list of another node is in doubt at first. As long as it is, a publisher on
 this node is asked to look at the node's subscriber (0x37): when the list comes, and again with each
 topic seq that brings nothing new. It says how that went (0x38), once and for all: a failure stays
-one until the topic vanishes from the list or the connection ends.
+one until the topic vanishes from the list or the connection ends. When the last publisher of a
+topic has left this node, all that was found out for it is in doubt again: the next may know others.
 
 Nodes of other make believe every SDK that sends a 0x38. Here it must be a publisher of that topic,
 which is one that listens to its PushChannel.
@@ -141,6 +142,15 @@ class Verification:
             if known is not None and topic in known.doubtful:
                 self._ask(node, known, topic)
 
+    def publishers_left(self, topic: str) -> None:
+        """Nobody here publishes a private topic any more: what was found out for them is void."""
+        for node in self._nodes.holders(topic):
+            known = self._by_node.get(node)
+            if known is not None and topic in known.states:
+                known.states[topic] = VERIFYING
+                if topic in known.channels:
+                    known.doubtful[topic] = None
+
     def node_left(self, node: str) -> None:
         """All that was found out about a node is void."""
         known = self._by_node.pop(node, None)
@@ -180,12 +190,12 @@ class Verification:
         parcel = Parcel(ChannelType.VERIFY, seq, topic, raw)
 
         def ask(publisher: Subscriber, done: PacketDone) -> None:
-            self._turn.trace(VERIFICATION_ASKED, topic, peer=publisher.name, node=node)
+            self._turn.trace(VERIFICATION_ASKED, topic, peer=publisher.peer, node=node)
             publisher.ask(parcel, None, self._timeout, done)
 
         def failed(publisher: Subscriber, problem: str) -> None:
             self._turn.trace(
-                VERIFICATION_FAILED, topic, peer=publisher.name, reason=problem, node=node
+                VERIFICATION_FAILED, topic, peer=publisher.peer, reason=problem, node=node
             )
 
         def ended(answer: ChannelPacket | None, publisher: Subscriber | None) -> None:

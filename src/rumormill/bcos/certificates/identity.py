@@ -30,6 +30,11 @@ class Identity(NamedTuple):
     issuer: str
     """The whole name of the issuer."""
 
+    @property
+    def called(self) -> str:
+        """What its owner is called in trace events: the node id, or else the name."""
+        return self.node_id or self.name
+
 
 Identify = Callable[[bytes], Identity]
 """Reads what a transport gives as credentials; raises :class:`RemoteProtocolError`."""

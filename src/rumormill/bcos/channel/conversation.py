@@ -85,7 +85,7 @@ class Conversation:
         """
         packet = decode_channel(raw)
         self._turn.trace(
-            trace.PACKET_RECEIVED, peer=session.name, size=len(raw),
+            trace.PACKET_RECEIVED, peer=session.peer, size=len(raw),
             kind=KINDS.get(packet.type, "other"), messages=int(packet.type in MESSAGES),
         )  # fmt: skip
         if self._questions.answer((session.connection, packet.seq), packet):
@@ -96,7 +96,7 @@ class Conversation:
         except RemoteProtocolError as error:
             self._toll.junk(session, error.reason, len(raw))
             self._turn.trace(
-                trace.PROTOCOL_ERROR, peer=session.name, reason=error.reason, detail=error.detail
+                trace.PROTOCOL_ERROR, peer=session.peer, reason=error.reason, detail=error.detail
             )
             if isinstance(error, LAST_WORDS):
                 self._drop(session, error.reason)
@@ -121,7 +121,7 @@ class Conversation:
         self._toll.service(session, "rpc", cost)
         if answer.problem:
             self._turn.trace(
-                trace.PROTOCOL_ERROR, peer=session.name, reason="bad_rpc", detail=answer.problem
+                trace.PROTOCOL_ERROR, peer=session.peer, reason="bad_rpc", detail=answer.problem
             )
             self._toll.junk(session, "bad_rpc", len(raw))
 
@@ -148,7 +148,7 @@ class Conversation:
         if len(topics) < len(named):
             count = len(named) - len(topics)
             self._turn.trace(
-                trace.DROPPED, peer=session.name, what="topic", reason="bad_topic", count=count
+                trace.DROPPED, peer=session.peer, what="topic", reason="bad_topic", count=count
             )
             self._toll.junk(session, "bad_topics", len(raw))
 
@@ -183,7 +183,7 @@ class Conversation:
         """Nobody waits for it: it is too late, or the answer to a multicast, as Go SDKs send it."""
         expected = session.answers_due > 0
         self._turn.trace(
-            trace.DROPPED, peer=session.name, what="answer",
+            trace.DROPPED, peer=session.peer, what="answer",
             reason="nobody_waits" if expected else "unexpected", count=1,
         )  # fmt: skip
         if expected:
@@ -211,5 +211,5 @@ class Conversation:
         self, session: Session, parcel: Parcel, **fields: trace.type_of_field
     ) -> None:
         self._turn.trace(
-            FORWARDED, parcel.topic, parcel.id, session.name, size=len(parcel.payload), **fields
+            FORWARDED, parcel.topic, parcel.id, session.peer, size=len(parcel.payload), **fields
         )

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from hashlib import sha256
 
 from rumormill.bcos.amop.amop import Amop
-from rumormill.bcos.certificates.identity import Identify
+from rumormill.bcos.certificates.identity import Identify, Identity
 from rumormill.bcos.channel import toll
 from rumormill.bcos.channel.conversation import Conversation
 from rumormill.bcos.channel.parameters import ChannelParameters
@@ -59,7 +59,7 @@ class ChannelServer:
     def opened(self, connection: int, address: str, credentials: bytes) -> None:
         """An SDK has come."""
         try:
-            agency = self._admit(credentials)
+            identity = self._admit(credentials)
         except RemoteProtocolError as error:
             self._turn.trace(
                 trace.CONNECTION_REFUSED, address=address, reason=error.reason, detail=error.detail
@@ -71,14 +71,15 @@ class ChannelServer:
         session = Session(
             self._turn, connection, outlet, parameters.largest_channel_packet, self._questions,
             self._amop.counter, self._waiting, sha256(credentials).digest(),
+            identity.called,
         )  # fmt: skip
         self._toll.came(session)
         self._sessions[connection] = session
         self._addresses[connection] = address
         self._idle.set(connection, self._turn.now + parameters.session_timeout)
         self._turn.trace(
-            trace.CONNECTION_OPENED, peer=session.name, address=address, outbound=False,
-            agency=agency,
+            trace.CONNECTION_OPENED, peer=session.peer, address=address, outbound=False,
+            agency=identity.agency, name=identity.name,
         )  # fmt: skip
 
     def received(self, connection: int, data: bytes) -> None:
@@ -96,7 +97,7 @@ class ChannelServer:
                     return
         except RemoteProtocolError as error:
             self._turn.trace(
-                trace.PROTOCOL_ERROR, peer=session.name, reason=error.reason, detail=error.detail
+                trace.PROTOCOL_ERROR, peer=session.peer, reason=error.reason, detail=error.detail
             )
             self.drop(session, error.reason)
             return
@@ -136,7 +137,7 @@ class ChannelServer:
             self.drop(session, "idle")
         elif full_since is not None and full_since + limit <= now:
             self._turn.trace(
-                trace.DROPPED, peer=session.name, what="bytes", reason="too_slow",
+                trace.DROPPED, peer=session.peer, what="bytes", reason="too_slow",
                 count=session.outlet.waiting,
             )  # fmt: skip
             self.drop(session, "too_slow")
@@ -180,8 +181,8 @@ class ChannelServer:
             **self._toll.sizes(),
         }
 
-    def _admit(self, credentials: bytes) -> str:
-        """The agency of an SDK that may come in; raises :class:`RemoteProtocolError`."""
+    def _admit(self, credentials: bytes) -> Identity:
+        """Who the SDK is, if it may come in; raises :class:`RemoteProtocolError`."""
         most = self._parameters.max_sessions
         if len(self._sessions) >= most:
             raise RemoteProtocolError("too_many_sessions", f"{most} are there")
@@ -189,7 +190,7 @@ class ChannelServer:
         if self._parameters.check_issuer and identity.issuer not in self._issuers:
             detail = f"issued by {identity.issuer!r}, the node's by {', '.join(self._issuers)!r}"
             raise RemoteProtocolError("issuer_mismatch", detail)
-        return identity.agency
+        return identity
 
     def _forget(self, session: Session, reason: str) -> None:
         connection = session.connection
@@ -200,7 +201,7 @@ class ChannelServer:
         session.forget_waiting()
         self._toll.left(session)
         self._turn.trace(
-            trace.CONNECTION_CLOSED, peer=session.name, address=self._addresses.pop(connection),
+            trace.CONNECTION_CLOSED, peer=session.peer, address=self._addresses.pop(connection),
             reason=reason,
         )  # fmt: skip
         self._amop.left(session)
@@ -213,7 +214,7 @@ class ChannelServer:
         while self._unfinished > self._parameters.max_unfinished_bytes:
             largest = max(self._sessions.values(), key=lambda each: each.unfinished)
             self._turn.trace(
-                trace.DROPPED, peer=largest.name, what="packet", reason="too_much_unfinished",
+                trace.DROPPED, peer=largest.peer, what="packet", reason="too_much_unfinished",
                 count=1, size=largest.unfinished,
             )  # fmt: skip
             self.drop(largest, "too_much_unfinished")

@@ -48,8 +48,8 @@ class Session:
 
     __slots__ = (
         "_counted", "_counter", "_questions", "_turn", "_waiting", "account", "answers_due",
-        "connection", "full_since", "gone", "heard_at", "name", "outlet", "protocol", "reader",
-        "requests", "unfinished", "work",
+        "connection", "full_since", "gone", "heard_at", "name", "outlet", "peer", "protocol",
+        "reader", "requests", "unfinished", "work",
     )  # fmt: skip
 
     def __init__(
@@ -62,6 +62,7 @@ class Session:
         counter: Counter,
         waiting: Waiting,
         account: bytes,
+        called: str,
     ) -> None:
         self._turn = turn
         self._questions = questions
@@ -72,6 +73,8 @@ class Session:
         """What its debts are kept under when it has left."""
         self.connection = connection
         self.name = f"sdk-{connection}"
+        self.peer = called or self.name
+        """Who it says it is, as in its own trace; one that has come twice has it twice."""
         self.outlet = outlet
         self.reader = FrameReader(HEADER_SIZE, largest_packet)
         self.unfinished = 0
@@ -155,7 +158,7 @@ class Session:
             self.count_waiting()
         self._turn.trace(
             trace.PACKET_SENT,
-            peer=self.name,
+            peer=self.peer,
             size=len(raw),
             kind=KINDS.get(kind, "other"),
             messages=int(kind in MESSAGES),
@@ -164,7 +167,7 @@ class Session:
 
     def _lost(self, packet: ChannelPacket) -> bool:
         self._turn.trace(
-            trace.DROPPED, peer=self.name, what=KINDS.get(packet.type, "other"),
+            trace.DROPPED, peer=self.peer, what=KINDS.get(packet.type, "other"),
             reason="gone" if self.gone else "queue_full", count=1,
         )  # fmt: skip
         return False

@@ -72,13 +72,13 @@ class Toll:
         seconds = session.work.rest(self._turn.now)
         if seconds == WORN_OUT:
             self._turn.trace(
-                trace.PROTOCOL_ERROR, peer=session.name, reason="too_much_work",
+                trace.PROTOCOL_ERROR, peer=session.peer, reason="too_much_work",
                 detail=f"it has been held back too long, mostly for {session.work.reason}",
             )  # fmt: skip
             self._drop(session, "too_much_work")
         elif seconds:
             reason = session.work.reason
-            self._turn.trace(trace.HELD_BACK, peer=session.name, reason=reason, seconds=seconds)
+            self._turn.trace(trace.HELD_BACK, peer=session.peer, reason=reason, seconds=seconds)
             self._turn.add(RestTransport(session.connection, seconds))
 
     def sizes(self) -> dict[str, int]:

@@ -41,8 +41,7 @@ class BcosSdkNetwork(BcosNetwork):
 
     def __init__(self, name: str, settings: BcosSettings, folder: CertificateFolder) -> None:
         live = settings.live
-        identity = folder.identity
-        id = identity.node_id or identity.name
+        id = folder.identity.called
         self._settings = settings
         self._machine = SdkMachine(
             name=id,

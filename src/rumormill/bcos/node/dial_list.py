@@ -11,6 +11,7 @@ from rumormill.bcos.node.parameters import NodeParameters
 from rumormill.core.timers import Alarm, Timers
 from rumormill.core.trace import CONNECTION_FAILED, DIAL_SCHEDULED
 from rumormill.core.transport import CancelTransport, DialEnded, OpenTransport
+from rumormill.core.words import in_words
 
 DIAL_TIMEOUT = 50.0
 """Seconds that a connection may take to stand, with its handshake."""
@@ -23,6 +24,15 @@ JITTER = 0.2
 
 OWN_ADDRESS_DELAY = 3600.0
 """Seconds for which an address that turned out to be our own is left alone."""
+
+SPEAKS_WITHIN = 1.0
+"""Seconds that the user waits at most for a word of a node that is connected: nodes of other make
+may be silent for longer, and whoever is no node at all hangs up at the first word of ours."""
+
+ENDED = ("closed", "connection_reset")
+"""Reasons of a transport whose other end wants no more."""
+
+HUNG_UP = "it hung up before it said anything; is it the port for SDKs?"
 
 STABLE_AFTER = 30.0
 """Seconds; when a link that lasted so long is lost, the first attempt comes soon again."""
@@ -119,16 +129,27 @@ class DialList:
             self._end_dial(target)
             self._not_reached(target, reason)
 
-    def reached(self, target: Target, node: str) -> None:
-        """There is a link to who is at the address, whoever opened it."""
+    def reached(self, target: Target, node: str, *, spoken: bool = True) -> None:
+        """There is a link to who is at the address, whoever opened it; if the node has not
+        ``spoken`` yet, the user hears of it later.
+        """
         if target.phase is not Phase.CONNECTED or target.node != node:
             target.connected_at = self._turn.now
         target.phase = Phase.CONNECTED
         target.node = node
+        if target.owed and not spoken:
+            self._timers.set(target.address, self._turn.now + SPEAKS_WITHIN)
+            return
         self._timers.cancel(target.address)
         self._report(target, node)
         if not target.keep:
             self._remove(target)
+
+    def spoke(self, node: str) -> None:
+        """The first packet of a node came."""
+        for target in list(self._targets.values()):
+            if target.owed and target.node == node and target.phase is Phase.CONNECTED:
+                self.reached(target, node)
 
     def refused(self, target: Target, problem: str) -> None:
         """Who is at the address is not wanted; the links have traced why."""
@@ -143,13 +164,14 @@ class DialList:
         else:
             self._remove(target)
 
-    def lost(self, node: str) -> None:
+    def lost(self, node: str, reason: str) -> None:
         """The last link to a node is gone."""
-        for target in self._targets.values():
+        for target in list(self._targets.values()):
             if target.node == node and target.phase is Phase.CONNECTED:
                 if self._turn.now - target.connected_at >= STABLE_AFTER:
                     target.attempt = 0
-                self._put_off(target)
+                self._report(target, None, HUNG_UP if reason in ENDED else in_words(reason))
+                self._again_or_never(target)
 
     # ---- time
 
@@ -159,7 +181,7 @@ class DialList:
             if isinstance(key, int):
                 target = self._dials.pop(key)
                 self._turn.add(CancelTransport(key))
-                self._not_reached(target, f"no connection within {DIAL_TIMEOUT:g} s")
+                self._not_reached(target, "timed_out", f"no connection within {DIAL_TIMEOUT:g} s")
             else:
                 self._due(self._targets[key])
 
@@ -182,9 +204,9 @@ class DialList:
         self._timers.set(target.dial, self._turn.now + DIAL_TIMEOUT)
         self._turn.add(OpenTransport(target.dial, target.address))
 
-    def _not_reached(self, target: Target, reason: str) -> None:
+    def _not_reached(self, target: Target, reason: str, problem: str = "") -> None:
         self._turn.trace(CONNECTION_FAILED, peer=target.node, address=target.address, reason=reason)
-        self._report(target, None, reason)
+        self._report(target, None, problem or in_words(reason))
         self._again_or_never(target)
 
     def _again_or_never(self, target: Target) -> None:

@@ -13,7 +13,7 @@ class Link:
 
     __slots__ = (
         "address", "closing", "connection", "dialed", "full_since", "identity", "opened_at",
-        "outlet", "read_at", "reader", "unfinished", "work",
+        "outlet", "read_at", "reader", "spoken", "unfinished", "work",
     )  # fmt: skip
 
     def __init__(
@@ -42,6 +42,8 @@ class Link:
         """Since when the socket takes no more."""
         self.unfinished = 0
         """Bytes of a packet that is not whole yet, as they were counted."""
+        self.spoken = False
+        """Whether a packet has come."""
         self.closing = False
 
     @property

@@ -25,6 +25,7 @@ from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.limits import Work, WorkLimits
 from rumormill.core.timers import Alarm, Timers
 from rumormill.core.transport import CloseTransport, TransportOpened
+from rumormill.core.words import in_words, short
 
 GRACE = 1.0
 """Seconds that two links to the same node stand side by side."""
@@ -117,6 +118,9 @@ class Links:
         return len(self._by_node)
 
     def _packet(self, link: Link, packet: P2PPacket) -> None:
+        if not link.spoken:
+            link.spoken = True
+            self.dials.spoke(link.node)
         self.user.packet(link, packet)
 
     def nodes(self) -> list[str]:
@@ -140,7 +144,7 @@ class Links:
         except RemoteProtocolError as error:
             self._refuse(event, None, trace.CONNECTION_FAILED, error.reason, error.detail)
             if target is not None:
-                self.dials.refused(target, error.detail or error.reason)
+                self.dials.refused(target, error.detail or in_words(error.reason))
             return
         if identity.node_id == self._own_id:
             self._refuse(event, None, trace.CONNECTION_REFUSED, "self")
@@ -157,7 +161,8 @@ class Links:
         if reason:
             self._refuse(event, node, trace.CONNECTION_REFUSED, reason)
             if target is not None:
-                self.dials.refused(target, f"refused node {node[:16]}: {reason}")
+                problem = f"we refuse the node {short(node)} there: {in_words(reason)}"
+                self.dials.refused(target, problem)
             return
         known = self._by_node.get(node)
         if known is not None and self._stale(known):
@@ -170,7 +175,7 @@ class Links:
         else:
             self._second(known, self._new_link(event, identity))
         if target is not None:
-            self.dials.reached(target, node)
+            self.dials.reached(target, node, spoken=self._by_node[node].spoken)
 
     def _stale(self, link: Link) -> bool:
         return self._turn.now - link.read_at > self._quiet
@@ -293,7 +298,7 @@ class Links:
             return
         del self._by_node[node]
         self._turn.trace(trace.PEER_LEFT, peer=node, reason=reason)
-        self.dials.lost(node)
+        self.dials.lost(node, reason)
         self.user.parted(node, reason)
 
     # ---- time

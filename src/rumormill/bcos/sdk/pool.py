@@ -19,9 +19,15 @@ from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.limits import WORN_OUT
 from rumormill.core.timers import Alarm, Timers
 from rumormill.core.transport import CloseTransport, RestTransport, TransportOpened
+from rumormill.core.words import in_words
 
 PROTOCOL: Final = "channel"
 """What we speak with nodes, in trace events."""
+
+WHICH_PORT: Final = "is it the port for other nodes?"
+NO_CHANNEL: Final = f"what it says is not for SDKs; {WHICH_PORT}"
+BEFORE_ANSWER: Final = "before it answered the handshake; its trace tells why"
+"""What to tell who waits for a node that never was up."""
 
 HELD_REST: Final = 0.1
 """Seconds that nothing is read for, again and again, while the application is behind."""
@@ -121,7 +127,7 @@ class Pool:
         except RemoteProtocolError as error:
             self._protocol_error(address, error)
             self._turn.add(CloseTransport(input.connection, error.reason))
-            self.targets.failed(address, str(error))
+            self.targets.failed(address, error.reason, in_words(error.reason, error.detail))
             return
         connection = Connection(
             self._turn, input.connection, address, peer or address, self._parameters
@@ -135,13 +141,16 @@ class Pool:
         """The other end is gone."""
         connection = self._connections.get(number)
         if connection is not None:
-            self._end(connection, reason)
+            self._end(connection, reason, f"{in_words(reason)} {BEFORE_ANSWER}")
 
-    def drop(self, connection: Connection, reason: str) -> None:
-        """Close a connection; a node to be kept is dialed again later."""
+    def drop(self, connection: Connection, reason: str, problem: str = "") -> None:
+        """Close a connection; a node to be kept is dialed again later.
+
+        ``problem`` is for whoever waits for the node, where the reason alone does not say enough.
+        """
         if not connection.gone:
             connection.outlet.close(reason)
-            self._end(connection, reason)
+            self._end(connection, reason, problem)
 
     def stop(self) -> None:
         """Close all, and dial none any more."""
@@ -149,7 +158,7 @@ class Pool:
         for connection in list(self._connections.values()):
             self.drop(connection, "shutdown")
 
-    def _end(self, connection: Connection, reason: str) -> None:
+    def _end(self, connection: Connection, reason: str, problem: str) -> None:
         was_up = connection.up
         connection.gone = True
         del self._connections[connection.number]
@@ -164,9 +173,8 @@ class Pool:
                 address=connection.address, reason=reason,
             )  # fmt: skip
             self._parts.node_down(connection, reason)
-        self.targets.failed(
-            connection.address, reason, self._turn.now - connection.opened_at if was_up else None
-        )
+        lasted = self._turn.now - connection.opened_at if was_up else None
+        self.targets.failed(connection.address, reason, problem or in_words(reason), lasted)
 
     # ---- bytes
 
@@ -189,7 +197,7 @@ class Pool:
                     return
         except RemoteProtocolError as error:
             self._protocol_error(connection.peer, error)
-            self.drop(connection, error.reason)
+            self.drop(connection, error.reason, NO_CHANNEL)
             return
         if data and not whole and len(data) < SMALL_READ:
             connection.work.spend("pieces", PIECE)
@@ -278,7 +286,8 @@ class Pool:
                 self._look_at_idle(connection)
             else:
                 seconds = self._parameters.greeting_timeout
-                self.drop(connection, f"no answer to the handshake within {seconds:g} s")
+                problem = f"no answer to the handshake within {seconds:g} s; {WHICH_PORT}"
+                self.drop(connection, "handshake_timed_out", problem)
 
     def next_wake(self) -> tuple[float | None, ...]:
         """When :meth:`wake` has something to do."""

@@ -10,6 +10,7 @@ from rumormill.bcos.sdk.parameters import SdkParameters
 from rumormill.core.timers import Alarm, Timers
 from rumormill.core.trace import CONNECTION_FAILED, DIAL_SCHEDULED
 from rumormill.core.transport import CancelTransport, DialEnded, OpenTransport
+from rumormill.core.words import in_words
 
 
 class Target:
@@ -72,12 +73,12 @@ class Targets:
         self._end_dial(target)
         return target.address
 
-    def transport_failed(self, dial: int, problem: str) -> None:
+    def transport_failed(self, dial: int, reason: str) -> None:
         """The transport of ``dial`` came to nothing."""
         target = self._by_dial.get(dial)
         if target is not None:
             self._end_dial(target)
-            self.failed(target.address, problem)
+            self.failed(target.address, reason, in_words(reason))
 
     def reached(self, address: str, peer: str) -> None:
         """The node at ``address`` can be used."""
@@ -85,16 +86,18 @@ class Targets:
         if target is not None:
             self._report(target, peer)
 
-    def failed(self, address: str, problem: str, lasted: float | None = None) -> None:
-        """``address`` was not reached, or its connection is gone after so many seconds."""
+    def failed(self, address: str, reason: str, problem: str, lasted: float | None = None) -> None:
+        """``address`` was not reached, or its connection is gone after so many seconds.
+
+        ``reason`` is for the trace, ``problem`` for whoever has asked for the node.
+        """
         target = self._by_address.get(address)
         if target is None:
             return
         target.busy = False
-        if target.owed:
-            self._report(target, None, f"could not connect to {address}: {problem}")
-        elif lasted is None:
-            self._turn.trace(CONNECTION_FAILED, address=address, reason=problem)
+        if lasted is None:
+            self._turn.trace(CONNECTION_FAILED, address=address, reason=reason)
+        self._report(target, None, problem)
         if not target.keep:
             del self._by_address[address]
             return
@@ -124,7 +127,8 @@ class Targets:
             target = self._by_dial[key]
             self._turn.add(CancelTransport(key))
             self._end_dial(target)
-            self.failed(target.address, f"no answer within {self._parameters.dial_timeout:g} s")
+            problem = f"no answer within {self._parameters.dial_timeout:g} s"
+            self.failed(target.address, "timed_out", problem)
 
     def next_wake(self) -> float | None:
         """When :meth:`wake` has something to do."""
@@ -156,4 +160,6 @@ class Targets:
     def _report(self, target: Target, peer: str | None, problem: str = "") -> None:
         if target.owed:
             target.owed = False
+            if problem:
+                problem = f"could not connect to {target.address}: {problem}"
             self._turn.add(DialEnded(target.address, peer, problem))

@@ -30,10 +30,11 @@ from rumormill.core.transport import (
     TransportOpened,
     WriteReady,
 )
+from rumormill.core.words import in_words
 from rumormill.libp2p.host.dialer import Dialer
 from rumormill.libp2p.host.effects import HostEffect, HostInput, PubsubCommand, for_driver
 from rumormill.libp2p.host.eviction import Evictions
-from rumormill.libp2p.host.keeper import ConnectionKeeper, in_words
+from rumormill.libp2p.host.keeper import ConnectionKeeper
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.host.pubsub_feed import PubsubMachine
 from rumormill.libp2p.host.pubsub_streams import PubsubStreams

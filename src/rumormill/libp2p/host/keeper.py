@@ -17,6 +17,7 @@ from rumormill.core.transport import (
     WriteBytes,
     WriteReady,
 )
+from rumormill.core.words import in_words
 from rumormill.libp2p.effects import HeldBack
 from rumormill.libp2p.host.dialer import Dialer, Target
 from rumormill.libp2p.host.eviction import (
@@ -380,13 +381,3 @@ class ConnectionKeeper:
             owner.drained(link, event.stream, now)
         else:
             owner.ended(link, event.stream, now)
-
-
-def in_words(reason: str, detail: str = "") -> str:
-    """What to tell a user of a failure.
-
-    >>> in_words("connection_refused"), in_words("wrong_peer", "it is 12D3KooW...")
-    ('connection refused', 'wrong peer (it is 12D3KooW...)')
-    """
-    words = reason.replace("_", " ")
-    return f"{words} ({detail})" if detail else words
