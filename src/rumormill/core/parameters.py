@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from pathlib import PurePath
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -46,7 +45,8 @@ class Parameters(BaseModel):
             return ConfigError(key, unknown_key(key, cls.model_fields))
         message = problem["msg"].removeprefix("Value error, ")
         value = problem["input"]
-        got = str(value) if isinstance(value, PurePath) else value
+        # The user has written text, even where a file of settings has made a path of it.
+        got = str(value) if hasattr(value, "__fspath__") else value
         return ConfigError(key, f"{message[0].lower()}{message[1:]} (got {got!r})")
 
 
