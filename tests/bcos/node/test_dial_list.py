@@ -97,7 +97,8 @@ def test_who_hangs_up_without_a_word_was_not_reached_and_may_be_another_port(kee
     (end,) = ended(machine.handle(TransportClosed(5, "closed"), 2.1))
     assert end.peer is None
     assert end.problem == (
-        "could not connect to b:20200: it hung up before it said anything; is it the port for SDKs?"
+        "could not connect to b:20200: it hung up before it said anything; "
+        "is it the port for SDKs, or do its lists keep us out?"
     )
     assert machine.sizes()["dials"] == keep
 

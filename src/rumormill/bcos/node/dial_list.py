@@ -32,7 +32,9 @@ may be silent for longer, and whoever is no node at all hangs up at the first wo
 ENDED = ("closed", "connection_reset")
 """Reasons of a transport whose other end wants no more."""
 
-HUNG_UP = "it hung up before it said anything; is it the port for SDKs?"
+HUNG_UP = (
+    "it hung up before it said anything; is it the port for SDKs, or do its lists keep us out?"
+)
 
 STABLE_AFTER = 30.0
 """Seconds; when a link that lasted so long is lost, the first attempt comes soon again."""
