@@ -50,12 +50,14 @@ class TlsEnd(Ear):
     ) -> None:
         super().__init__()
         self.failed: list[tuple[str, str]] = []
+        self.waits: list[float] = []
         self.tls = Tls(
             self.feed,
             HostPort(),
             server=server or {"": always(server_context())},
             client=client or client_context(),
             on_failed=self._failed,
+            on_wait=lambda address, seconds: self.waits.append(seconds),
             **options,
         )
 

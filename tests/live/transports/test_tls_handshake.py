@@ -24,7 +24,7 @@ from rumormill.core.transport import (
     WriteBytes,
 )
 from rumormill.core.words import FAILURES
-from rumormill.live.transports import tls_session
+from rumormill.live.transports import tls_handshakes, tls_session
 from rumormill.live.transports.client_hello import Offer
 from rumormill.live.transports.tls_words import (
     OF_CERTIFICATES,
@@ -293,23 +293,78 @@ async def test_others_get_in_while_one_address_keeps_half_handshakes() -> None:
             writer.close()
 
 
-async def test_who_makes_us_work_for_handshakes_that_fail_is_refused_and_others_are_not() -> None:
+async def test_a_handshake_that_dawdles_makes_room_for_a_newcomer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All are of one address, as behind a NAT."""
+    monkeypatch.setattr(tls_handshakes, "DAWDLING", -1.0)
+    async with closing(TlsEnd(max_handshakes_of_address=3), TlsEnd()) as (server, client):
+        (listening,) = await server.tls.listen(["127.0.0.1:0"])
+        flood = [await asyncio.open_connection("127.0.0.1", port_of(listening)) for _ in range(10)]
+        client.tls.open(OpenTransport(1, listening))
+        await client.first(TransportOpened)
+        made_room = [detail for reason, detail in server.failed if reason == "made_room"]
+        assert len(made_room) == len(server.failed) == 8
+        assert all(detail.startswith("for 127.0.0.1:") for detail in made_room)
+        for _, writer in flood:
+            writer.close()
+
+
+async def test_who_makes_us_work_for_handshakes_that_fail_has_to_wait_and_others_do_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tls_handshakes, "LONGEST_WAIT", 0.5)
     intruder, server = TlsEnd(without_certificate()), TlsEnd(failed_work=HARDLY_ANY)
     async with closing(intruder, server):
         (listening, *_) = await server.tls.listen(["0.0.0.0:0"])
         for number in range(3):
             intruder.tls.open(OpenTransport(number, listening))
             await intruder.until(lambda: len(intruder.all(TransportFailed)) > number)  # noqa: B023
-        reasons = [reason for reason, _ in server.failed]
-        assert reasons == ["no_certificate", "too_much_work", "too_much_work"]
+        assert [reason for reason, _ in server.failed] == ["no_certificate"] * 3
+        assert len(server.waits) == 2
+        assert all(0.0 < seconds <= 0.5 for seconds in server.waits)
         # Another address is another owner: that of the intruder is 127.0.0.1, as ours would be.
         reader, writer = await asyncio.open_connection(
             "127.0.0.1", port_of(listening), local_addr=("127.0.0.9", 0),
             ssl=client_context(), server_hostname="",
         )  # fmt: skip
         assert (await server.first(TransportOpened)).address.startswith("127.0.0.9:")
+        assert len(server.waits) == 2
         writer.close()
         assert await reader.read() == b""
+
+
+async def test_an_honest_client_of_the_same_address_has_to_wait_and_gets_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It waits once, however large the debts are."""
+    monkeypatch.setattr(tls_handshakes, "LONGEST_WAIT", 0.05)
+    intruder, honest = TlsEnd(without_certificate()), TlsEnd()
+    async with closing(intruder, honest, TlsEnd(failed_work=HARDLY_ANY)) as (_, _, server):
+        (listening,) = await server.tls.listen(["127.0.0.1:0"])
+        for number in range(20):
+            intruder.tls.open(OpenTransport(number, listening))
+        await server.until(lambda: server.failed)
+        honest.tls.open(OpenTransport(1, listening))
+        await honest.first(TransportOpened)
+        assert all(0.0 < seconds <= 0.05 for seconds in server.waits)
+        await server.until(lambda: len(server.failed) == 20)
+
+
+async def test_debts_are_forgotten_after_the_longest_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others may have the address then."""
+    monkeypatch.setattr(tls_handshakes, "LONGEST_WAIT", 0.05)
+    intruder, later = TlsEnd(without_certificate()), TlsEnd()
+    async with closing(intruder, later, TlsEnd(failed_work=HARDLY_ANY)) as (_, _, server):
+        (listening,) = await server.tls.listen(["127.0.0.1:0"])
+        for number in range(20):
+            intruder.tls.open(OpenTransport(number, listening))
+        await server.until(lambda: len(server.failed) == 20)
+        await asyncio.sleep(0.06)
+        waits = len(server.waits)
+        later.tls.open(OpenTransport(1, listening))
+        await later.first(TransportOpened)
+        assert len(server.waits) == waits
 
 
 async def test_handshakes_that_succeed_are_charged_to_nobody() -> None:

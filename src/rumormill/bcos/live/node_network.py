@@ -23,7 +23,7 @@ from rumormill.bcos.node.machine import CHANNEL, NodeMachine
 from rumormill.core.errors import ConfigError, MessageTooLargeError
 from rumormill.core.machine import Published, Shutdown
 from rumormill.core.receipt import Receipt
-from rumormill.core.trace import CONNECTION_FAILED, CONNECTION_REFUSED
+from rumormill.core.trace import CONNECTION_FAILED, CONNECTION_REFUSED, HELD_BACK
 from rumormill.core.transport import Dial, Listening
 from rumormill.live.driver import Driver
 from rumormill.live.subscription import WhenFull
@@ -72,6 +72,7 @@ class BcosNodeNetwork(BcosNetwork):
             server=_contexts(folder, live.channel_profile),
             client=p2p_client(folder),
             on_failed=self._handshake_failed,
+            on_wait=self._handshake_waits,
             handshake_timeout=live.handshake_timeout,
             max_handshakes=live.max_handshakes,
             close_timeout=live.close_timeout,
@@ -138,6 +139,9 @@ class BcosNodeNetwork(BcosNetwork):
 
     def _handshake_failed(self, address: str, reason: str, detail: str) -> None:
         self._trace(CONNECTION_FAILED, address=address, reason=reason, detail=detail)
+
+    def _handshake_waits(self, address: str, seconds: float) -> None:
+        self._trace(HELD_BACK, address=address, reason="failed_handshakes", seconds=seconds)
 
     async def _start(self) -> None:
         live = self._settings.live

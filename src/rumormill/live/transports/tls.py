@@ -42,7 +42,7 @@ from rumormill.live.driver import Driver
 from rumormill.live.transports.tcp import Tcp
 from rumormill.live.transports.tls_handshakes import USUAL_WORK, HandshakeLimits, Handshakes
 from rumormill.live.transports.tls_session import PIECE, ContextChoice, HandshakeError, Session
-from rumormill.live.transports.tls_words import CLOSED, TIMED_OUT, Failure
+from rumormill.live.transports.tls_words import CLOSED, MADE_ROOM, TIMED_OUT, Failure
 
 Failed = Callable[[str, str, str], object]
 """Told of a connection that came in and never stood: the address, a short reason, a sentence."""
@@ -55,8 +55,9 @@ class Tls:
       hosts are not checked. Renegotiation is switched off in all of them.
     * ``handshake_timeout``: seconds for a handshake, all in all.
     * ``max_handshakes``, ``max_handshakes_of_address``: of those that others have dialed and are
-      under way at once. ``failed_work``: what one address (of IPv6 a /64) may make us do by
-      handshakes that fail. One more is cut off and told to ``on_failed``.
+      under way at once; one that dawdles makes room for one more, else that is cut off, and either
+      told to ``on_failed``. ``failed_work``: what one address (of IPv6 a /64) may make us do by
+      handshakes that fail; then its next ones have to wait, which ``on_wait`` hears.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Tls:
         server: Mapping[str, ContextChoice],
         client: ssl.SSLContext,
         on_failed: Failed = lambda address, reason, detail: None,
+        on_wait: Callable[[str, float], object] = lambda address, seconds: None,
         handshake_timeout: float = 10.0,
         max_handshakes: int = 256,
         max_handshakes_of_address: int = 64,
@@ -81,6 +83,7 @@ class Tls:
         self._addresses = addresses
         self._server, self._client = dict(server), client
         self._on_failed = on_failed
+        self._on_wait = on_wait
         self._handshakes = Handshakes(
             HandshakeLimits(
                 handshake_timeout, max_handshakes, max_handshakes_of_address, failed_work
@@ -208,7 +211,7 @@ class Tls:
             # Without bytes, a rest has ended: the machine goes on with what it has kept.
             data = session.open(input.data) if input.data else b""
             self._hand_on(session, data, even_nothing=not input.data)
-        elif self._shake(session, input.data):
+        elif not self._waits(session, input.data) and self._shake(session, input.data):
             self._stands(session)
             if not session.closing:
                 self._hand_on(session, session.opened())
@@ -246,7 +249,7 @@ class Tls:
             session = Session(opened, self._server[opened.service])
             session.owner = self._owner(opened.address)
             refusal = self._handshakes.refusal(session.owner)
-            if refusal:
+            if refusal and not self._make_room(session):
                 self._tcp.cut(session.number)
                 self._on_failed(session.address, refusal, "")
                 return
@@ -255,11 +258,32 @@ class Tls:
         if session.dial is not None:
             self._shake(session, b"")
 
+    def _make_room(self, newcomer: Session) -> bool:
+        """Have a handshake that dawdles end in favour of another."""
+        dawdler = self._handshakes.dawdler(newcomer.owner)
+        if dawdler is None:
+            return False
+        self._tcp.cut(dawdler.number)
+        self._fail(dawdler, Failure(MADE_ROOM, f"for {newcomer.address}"))
+        return True
+
     def _owner(self, address: str) -> str:
         try:
             return owner_of(self._addresses.parse(address).host)
         except LocalProtocolError:  # an address that the family writes and does not read
             return address
+
+    def _waits(self, session: Session, data: bytes) -> bool:
+        """Whether a handshake has to wait; what came is kept until its turn."""
+        if session.waited or session.dial is not None:
+            return False
+        seconds = self._handshakes.wait(session)
+        if not seconds:
+            return False
+        session.keep(data)
+        self._on_wait(session.address, seconds)
+        self._tcp.rest(RestTransport(session.number, seconds))
+        return True
 
     def _shake(self, session: Session, data: bytes) -> bool:
         """Go on with a handshake; whether it is done now."""

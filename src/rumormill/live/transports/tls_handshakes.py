@@ -3,7 +3,12 @@
 A handshake costs whoever is dialed a thousand times what it costs to ask for one. So those under
 way are bounded, in all and for each owner of addresses, and each has its time from the first byte
 to the last, however its bytes dribble in. The time that we spend on those that fail is charged to
-the owner: who has used up its allowance is refused before it costs more.
+the owner: when it has used up its allowance, its next ones have to wait until time has paid.
+
+Behind one address there may be many, and one of them who does nothing but fail must not lock the
+others out. So nobody is refused for debts, and nobody waits longer than :data:`LONGEST_WAIT`: then
+all who wait have their turn. And where there are as many handshakes as may be, one that has dawdled
+makes room for a newcomer.
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ from typing import NamedTuple
 
 from rumormill.core.limits import MICROSECONDS, Accounts, WorkLimits
 from rumormill.live.transports.tls_session import Session
-from rumormill.live.transports.tls_words import TOO_MANY, TOO_MANY_OF_ADDRESS, TOO_MUCH_WORK
+from rumormill.live.transports.tls_words import TOO_MANY, TOO_MANY_OF_ADDRESS
 
 MOST_OWNERS = 10_000
 """Whose failed handshakes are remembered."""
@@ -23,6 +28,13 @@ MOST_OWNERS = 10_000
 
 USUAL_WORK = WorkLimits()
 """Some thirty handshakes that fail at once, and some fifteen a second."""
+
+LONGEST_WAIT = 2.0
+"""Seconds that a handshake has to wait for the debts of its owner: of the time that it has, most
+must be left."""
+
+DAWDLING = 1.0
+"""Seconds after which a handshake makes room for another: most take a tenth of it."""
 
 
 class HandshakeLimits(NamedTuple):
@@ -55,16 +67,39 @@ class Handshakes:
 
     def refusal(self, owner: str) -> str:
         """Why there is no room for one more that an owner has dialed; empty if there is."""
-        limits = self._limits
-        now = asyncio.get_running_loop().time()
-        if self._accounts.owed(owner, now) > limits.work.burst_cost:
-            return TOO_MUCH_WORK
-        if self._owners[owner] >= limits.most_of_owner:
+        if self._owners[owner] >= self._limits.most_of_owner:
             return TOO_MANY_OF_ADDRESS
-        return TOO_MANY if self._inbound >= limits.most else ""
+        return TOO_MANY if self._inbound >= self._limits.most else ""
+
+    def dawdler(self, owner: str) -> Session | None:
+        """Who makes room for one more of an owner: the oldest handshake of that owner if it has as
+        many as it may have, and else of the one that has most. None if all of them are young.
+        """
+        if self._owners[owner] < self._limits.most_of_owner:
+            owner = max(self._owners, key=self._owners.__getitem__)
+        now = asyncio.get_running_loop().time()
+        for session in self._sessions.values():  # the oldest first
+            if session.owner == owner and now - session.due_at > DAWDLING:
+                return session
+        return None
+
+    def wait(self, session: Session) -> float:
+        """Seconds that a handshake has to wait before it costs us anything; it waits once."""
+        if session.waited:
+            return 0.0
+        session.waited = True
+        loop = asyncio.get_running_loop()
+        work = self._limits.work
+        over = self._accounts.owed(session.owner, loop.time()) - work.burst_cost
+        if over <= 0.0:
+            return 0.0
+        seconds = min(over / (work.share * MICROSECONDS), LONGEST_WAIT)
+        session.due_at = loop.time() + seconds
+        return seconds
 
     def begin(self, session: Session) -> None:
         """One more, from now on."""
+        session.due_at = asyncio.get_running_loop().time()
         self._sessions[session.number] = session
         if session.owner:
             self._owners[session.owner] += 1
@@ -89,6 +124,10 @@ class Handshakes:
         work = self._accounts.of(session.owner, now)
         work.spend("handshakes", session.spent * MICROSECONDS)
         work.rest(now)  # so that the time that has passed counts
+        # Nobody waits longer for larger debts, and others may have the address tomorrow.
+        limits = self._limits.work
+        most = limits.burst_cost + LONGEST_WAIT * limits.share * MICROSECONDS
+        work.debt = min(work.debt, most)
 
     def of_dial(self, dial: int) -> Session | None:
         """The one that a dial of ours has come to, if it has."""

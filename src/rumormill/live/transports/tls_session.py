@@ -42,8 +42,8 @@ class Session:
 
     __slots__ = (
         "_came", "_choose", "_hello", "_incoming", "_outgoing", "_read", "_ssl", "_write",
-        "address", "blocked", "closing", "dial", "established", "failure", "number", "owner",
-        "service", "spent", "waits",
+        "address", "blocked", "closing", "dial", "due_at", "established", "failure", "number",
+        "owner", "service", "spent", "waited", "waits",
     )  # fmt: skip
 
     _ssl: ssl.SSLObject | None
@@ -61,6 +61,10 @@ class Session:
         """Who has to answer for the handshake, if the other end has dialed."""
         self.spent = 0.0
         """Seconds that the handshake has taken of our time."""
+        self.waited = False
+        """Whether its handshake has waited for the debts of its owner, or need not."""
+        self.due_at = 0.0
+        """Since when it is the other end that its handshake waits for."""
         self.established = False
         """Whether the machine knows of it."""
         self.blocked = False
@@ -91,6 +95,11 @@ class Session:
             raise HandshakeError(failure_of(error)) from None
         finally:
             self.spent += monotonic() - began
+
+    def keep(self, data: bytes) -> None:
+        """Look at the first bytes later, with those that follow."""
+        self._came += len(data)
+        self._hello += data
 
     def _shake(self, data: bytes) -> bool:
         if self._ssl is None:

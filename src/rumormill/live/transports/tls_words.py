@@ -76,7 +76,7 @@ TIMED_OUT = "handshake_timed_out"
 TOO_LONG = "handshake_too_long"
 TOO_MANY = "too_many_handshakes"
 TOO_MANY_OF_ADDRESS = "too_many_handshakes_of_address"
-TOO_MUCH_WORK = "too_much_work"
+MADE_ROOM = "made_room"
 CLOSED = "closed_in_handshake"
 ANSWERS_UNREAD = "answers_not_read"
 
