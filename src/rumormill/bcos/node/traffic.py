@@ -27,7 +27,7 @@ VERSION_AT = 4
 KINDS = {Module.AMOP: "amop", Module.TOPIC: "topics", ROUTED_MODULE: "routed"}
 """What the modules of packets are called in trace events."""
 
-UNREAD = 3.0
+UNREAD = 6.0
 """Microseconds that a packet of no use costs."""
 
 UNREAD_BYTE = 0.002
