@@ -344,7 +344,7 @@ def test_a_message_that_may_have_arrived_is_not_sent_again() -> None:
 
 
 def test_messages_that_wait_for_their_answer_are_bounded() -> None:
-    bench = SdkBench(max_requests=5)
+    bench = SdkBench(max_sdk_requests=5)
     node = bench.node()
     for token in range(8):
         bench.feed(Unicast(token, "time", b"what", 5))
@@ -357,7 +357,7 @@ def test_messages_that_wait_for_their_answer_are_bounded() -> None:
 
 
 def test_bytes_of_messages_that_wait_for_their_answer_are_bounded() -> None:
-    bench = SdkBench(max_request_bytes=1024)
+    bench = SdkBench(max_sdk_request_bytes=1024)
     node = bench.node()
     bench.feed(Multicast(1, "time", bytes(2000), 5))  # one alone may be larger
     bench.feed(Multicast(2, "time", b"", 5))

@@ -57,7 +57,8 @@ class BcosParameters(LiveParameters):
     handshake_timeout: float = Field(default=10.0, gt=0, allow_inf_nan=False)
     """Seconds that a TLS handshake may take."""
     max_handshakes: int = Field(default=128, ge=1)
-    """TLS handshakes of others that may be under way at once."""
+    """TLS handshakes of others that may be under way at once, and no more than 64 of one address;
+    with one more, one that has taken longer than a second makes room."""
 
     @classmethod
     def check_address(cls, address: str) -> None:

@@ -39,9 +39,9 @@ class SdkParameters(Parameters):
     """Bytes of a packet; a node that sends a larger one is dropped, and we send none."""
     sdk_queue_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
     """Bytes that may wait for a node that is slower than we are."""
-    max_requests: int = Field(default=10_000, ge=1)
+    max_sdk_requests: int = Field(default=10_000, ge=1)
     """Messages of ours that may wait for their answer; further ones are refused with 103."""
-    max_request_bytes: int = Field(default=256 * 1024 * 1024, ge=1024)
+    max_sdk_request_bytes: int = Field(default=256 * 1024 * 1024, ge=1024)
     """Bytes of those messages; one alone may have more."""
     max_checks: int = Field(default=8192, ge=1)
     """Messages that may wait for validators; further ones are dropped, counted."""

@@ -121,8 +121,8 @@ class Publishing:
 
     def _is_full(self, size: int) -> bool:
         parameters = self._parameters
-        return len(self._by_token) >= parameters.max_requests or (
-            bool(self._by_token) and self._bytes + size > parameters.max_request_bytes
+        return len(self._by_token) >= parameters.max_sdk_requests or (
+            bool(self._by_token) and self._bytes + size > parameters.max_sdk_request_bytes
         )
 
     def _remove(self, publication: _Publication) -> None:
