@@ -20,8 +20,9 @@ from rumormill.bcos.sdk.holders import SUBSCRIBERS_UNKNOWN
 from rumormill.bcos.sdk.machine import SdkMachine
 from rumormill.bcos.sdk.private_topics import TopicKeys
 from rumormill.bcos.sdk.topic_keys import TopicPrivateKey, TopicPublicKey
+from rumormill.bcos.sdk.verifying import BAD_PROOF, VERIFICATION
 from rumormill.bcos.wire.channel_packet import Result
-from rumormill.core.errors import ConfigError, LocalProtocolError
+from rumormill.core.errors import ConfigError, LocalProtocolError, NotReadyError
 from rumormill.core.machine import Shutdown
 from rumormill.core.receipt import Receipt
 from rumormill.core.trace import CONNECTION_REFUSED
@@ -128,6 +129,15 @@ class BcosSdkNetwork(BcosNetwork):
             yield
         finally:
             self._sdk.feed(Watch(topic, False))
+
+    async def _wait_ready(self, topics: tuple[str, ...], seconds: float) -> None:
+        try:
+            await super()._wait_ready(topics, seconds)
+        except NotReadyError:
+            if not self.counters[f"{VERIFICATION}.{BAD_PROOF}"]:
+                raise
+            who = f"nobody with one of the public_keys listened to {topics[0]!r}"
+            raise NotReadyError(f"{who} within {seconds:g} s") from None
 
     async def _multicast(self, topic: str, data: bytes, timeout: float) -> Receipt:
         token = next(self._tokens)

@@ -34,6 +34,9 @@ from rumormill.core.errors import RemoteProtocolError
 VERIFICATION: Final = "verification"
 """A reader was verified, or was asked who it is; fields: passed, role, reason."""
 
+BAD_PROOF: Final = "bad_proof"
+"""The reason of one that answered, and has none of the keys."""
+
 CHALLENGE_TIMEOUT: Final = 10.0
 """Seconds that a reader has to answer, its node's own time included."""
 
@@ -115,7 +118,7 @@ class Verifying:
         passed = self._is_proof(connection, challenge, answer.data)
         status = encode_topic_status(passed, request.node_id, request.topic)
         connection.send(ChannelType.TOPIC_STATUS, self._pool.new_seq(), status)
-        self._told(request, passed, "" if passed else "bad_proof")
+        self._told(request, passed, "" if passed else BAD_PROOF)
 
     def _is_proof(self, connection: Connection, challenge: bytes, body: bytes) -> bool:
         keys = self._private.keys
