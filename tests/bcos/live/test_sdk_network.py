@@ -26,6 +26,7 @@ from rumormill.core.errors import (
     RejectedError,
 )
 from rumormill.core.message import Message
+from rumormill.core.trace import CONNECTION_OPENED, TraceEvent
 
 PATIENCE = 20.0
 """Seconds that a test waits for what must come."""
@@ -141,7 +142,10 @@ async def test_without_a_node_there_is_an_error(world: World) -> None:
 
 async def test_an_sdk_of_the_rsa_profile_talks_to_one_on_secp256k1(world: World) -> None:
     node = await world.node(0)
+    events: list[TraceEvent] = []
+    node.on_trace(events.append)
     publisher = await world.sdk(0, node, channel_profile="rsa")
+    assert [each.peer for each in events if each.event == CONNECTION_OPENED] == [publisher.id]
     subscriber = await world.sdk(1, node)
     assert subscriber.peers == (node.id,)
     assert publisher.peers == (channel_of(node),)  # the RSA certificate does not tell the id

@@ -14,7 +14,7 @@ from rumormill.bcos.errors import AmopError
 from rumormill.bcos.live.bcos_network import ADDRESSES, BcosNetwork
 from rumormill.bcos.live.certificate_set import CertificateFolder
 from rumormill.bcos.live.settings import BcosSettings
-from rumormill.bcos.live.tls_contexts import sdk_client
+from rumormill.bcos.live.tls_contexts import sdk_client, shown_by_sdk
 from rumormill.bcos.sdk.challenges.dialects import DIALECTS
 from rumormill.bcos.sdk.holders import SUBSCRIBERS_UNKNOWN
 from rumormill.bcos.sdk.machine import SdkMachine
@@ -42,7 +42,8 @@ class BcosSdkNetwork(BcosNetwork):
 
     def __init__(self, name: str, settings: BcosSettings, folder: CertificateFolder) -> None:
         live = settings.live
-        id = folder.identity.called
+        rsa = live.channel_profile == "rsa"
+        id = shown_by_sdk(folder, rsa=rsa).identity.called  # as nodes call it
         self._settings = settings
         self._machine = SdkMachine(
             name=id,
@@ -67,7 +68,7 @@ class BcosSdkNetwork(BcosNetwork):
             self._sdk.feed,
             ADDRESSES,
             server={},
-            client=sdk_client(folder, rsa=live.channel_profile == "rsa"),
+            client=sdk_client(folder, rsa=rsa),
             handshake_timeout=live.handshake_timeout,
             close_timeout=live.close_timeout,
             on_short=lambda: self.emit(CONNECTION_REFUSED, reason="too_many_open_files"),

@@ -47,14 +47,19 @@ def rsa_channel_server(folder: CertificateFolder) -> ssl.SSLContext | None:
     return _context(ssl.PROTOCOL_TLS_SERVER, channel, _all_trusted(folder))
 
 
+def shown_by_sdk(folder: CertificateFolder, *, rsa: bool = False) -> CertificateSet:
+    """What an SDK shows to nodes: its own profile, or that of RSA beside it."""
+    if not rsa or folder.own.profile == "rsa":
+        return folder.own
+    if folder.channel is None:
+        where = folder.own.certificate.parent
+        raise problem(f"{where} holds no certificate of the RSA profile")
+    return folder.channel
+
+
 def sdk_client(folder: CertificateFolder, *, rsa: bool = False) -> ssl.SSLContext:
-    """For the nodes that an SDK connects to, by its own profile or by that of RSA beside it."""
-    chosen = folder.own
-    if rsa and chosen.profile != "rsa":
-        if folder.channel is None:
-            where = folder.own.certificate.parent
-            raise problem(f"{where} holds no certificate of the RSA profile")
-        chosen = folder.channel
+    """For the nodes that an SDK connects to."""
+    chosen = shown_by_sdk(folder, rsa=rsa)
     return _context(ssl.PROTOCOL_TLS_CLIENT, chosen, chosen.trusted)
 
 
