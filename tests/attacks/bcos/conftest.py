@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rumormill.bcos.live.chain_folder import extend_chain
+from rumormill.core.limits import WorkLimits
 from tests.helpers.bcos.besieged import NODES, SDKS, Town
 
 
@@ -16,6 +18,14 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("besieged") / "chain"
     extend_chain(folder, nodes=NODES, sdks=SDKS, topic_keys=0)
     return folder
+
+
+@pytest.fixture
+def lasting_debts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time hardly pays for work: so a flood is one on a slow machine, too."""
+    limits = functools.partial(WorkLimits, share=0.001)
+    for module in "node.machine", "channel.session":
+        monkeypatch.setattr(f"rumormill.bcos.{module}.WorkLimits", limits)
 
 
 @pytest.fixture

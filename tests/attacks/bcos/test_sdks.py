@@ -128,6 +128,7 @@ FLOODS: dict[Callable[[], Iterator[ChannelPacket]], str] = {
 """Each flood, and what the trace says that its sender is held back for."""
 
 
+@pytest.mark.usefixtures("lasting_debts")
 @pytest.mark.parametrize("flood", FLOODS, ids=lambda flood: flood.__name__)
 async def test_a_flood_holds_back_its_sender_alone(
     town: Town, flood: Callable[[], Iterator[ChannelPacket]]

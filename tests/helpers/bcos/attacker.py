@@ -43,6 +43,8 @@ class Attacker:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
+        self.address = "{}:{}".format(*writer.get_extra_info("sockname"))
+        """What the node knows it by."""
         self._seqs = itertools.count(1)
 
     @classmethod
