@@ -72,7 +72,8 @@ def look_at_proofs(data: bytes) -> None:
 def a_body(data: bytes) -> None:
     topic, payload = decode_body(data)
     assert topic_of(data) == topic
-    assert encode_body(topic, payload) == data
+    if topic:  # that without a letter is read, as nobody has it, and never written
+        assert encode_body(topic, payload) == data
     a_list([topic, *payload.decode("latin-1").split("\t")])
 
 

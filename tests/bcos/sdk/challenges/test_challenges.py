@@ -300,6 +300,7 @@ def test_what_could_be_a_transaction_is_not_signed() -> None:
         b'{"randValue":"14131f50ef730219d48e1f9c441db871c","topic":"hello"}'.ljust(3000),
         SHA1.challenge(NONCE, CHANNEL)[:-1],
         SHA1.challenge(NONCE, CHANNEL) + b"\0",
+        b"\x01" + SHA1.challenge(NONCE, CHANNEL)[1 + len(CHANNEL) :],  # of a topic without a letter
         b"[" * 3000,
     ],
 )

@@ -75,6 +75,8 @@ def _framed(topic: str, text: bytes) -> bytes:
 
 def _unframed(payload: bytes) -> tuple[str, bytes]:
     topic, rest = decode_body(payload)
+    if not topic:  # it can be read, but the answer could not be written
+        raise RemoteProtocolError("bad_challenge", "it is behind no topic")
     text = rest[_LENGTH_SIZE:]
     if len(rest) < _LENGTH_SIZE or int.from_bytes(rest[:_LENGTH_SIZE], "big") != len(text):
         raise RemoteProtocolError("bad_challenge", f"the length is not that of {len(text)} bytes")
