@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.sdk.parameters import SdkParameters
 from rumormill.core.timers import Alarm, Timers
 from rumormill.core.trace import CONNECTION_FAILED, DIAL_SCHEDULED
 from rumormill.core.transport import CancelTransport, DialEnded, OpenTransport
+from rumormill.core.turn import Turn
 from rumormill.core.words import in_words
 
 
