@@ -200,7 +200,10 @@ def _read_public(path: str | Path) -> bytes:
 
 def _key_in(raw: bytes, path: str | Path) -> PublicKey:
     if raw.lstrip()[:1] == b"{":
-        return load_key(path).public_key  # again, as the secret that it is
+        try:
+            return load_key(path).public_key  # again, as the secret that it is
+        except ConfigError as error:
+            raise ConfigError("trust", error.problem) from None
     if raw[:4] == b"ndn-":
         return public_key_from_text(raw.decode("utf-8", "replace"))
     if b"PUBLIC KEY-----" in raw:

@@ -73,6 +73,14 @@ class PublicKey(ABC):
     def verify(self, covered: bytes, value: bytes) -> bool:
         """Whether ``value`` is this key's signature of ``covered``."""
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PublicKey):
+            return NotImplemented
+        return (self.kind, self.name, self.spki) == (other.kind, other.name, other.spki)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.name, self.spki))
+
     @property
     def uri(self) -> str:
         """The name, to be read."""
@@ -168,6 +176,13 @@ class HmacKey(PublicKey):
             raise LocalProtocolError(problem)
         super().__init__(name, b"")
         self._secret = secret
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, HmacKey):
+            return NotImplemented
+        return self.name == other.name and hmac.compare_digest(self._secret, other._secret)
+
+    __hash__ = PublicKey.__hash__
 
     def verify(self, covered: bytes, value: bytes) -> bool:
         """See :class:`PublicKey`."""

@@ -35,8 +35,7 @@ class KeyRing:
 
     def add(self, key: PublicKey) -> None:
         """One more; two keys of one name are a mistake, since one of them would never be found."""
-        known = self._by_name.setdefault(key.name, key)
-        if known is not key and (known.spki != key.spki or not key.spki):
+        if self._by_name.setdefault(key.name, key) != key:
             raise LocalProtocolError(f"two keys are called {key.uri}")
         if key.digest:
             self._by_digest[key.digest] = key
