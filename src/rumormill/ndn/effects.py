@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 from rumormill.core.machine import Hold, NetworkInput, Received, Shutdown
-from rumormill.core.receipt import Receipt
+from rumormill.core.receipt import Outcome, Receipt
 from rumormill.core.transport import Dial, TransportInput
+
+__all__ = ["Forget", "NdnInput", "Outcome", "Publication", "PublicationEnded"]
 
 # ---- inputs
 
@@ -34,22 +36,13 @@ class Forget(NamedTuple):
 class PublicationEnded(NamedTuple):
     """What became of a :class:`Publication`.
 
-    ``receipt.fields["outcome"]`` is one of :class:`Outcome`.
+    ``receipt.outcome`` is one of :class:`~rumormill.core.receipt.Outcome`: a message is delivered
+    when a subscriber has acknowledged it, unknown when somebody has fetched it and nothing more was
+    heard, and had no subscriber when nobody has fetched it and nobody can any more.
     """
 
     token: int
     receipt: Receipt
-
-
-class Outcome:
-    """What a publisher can know of a message. Plain strings, as they go into traces and JSON."""
-
-    DELIVERED = "delivered"
-    """A subscriber has acknowledged it."""
-    UNKNOWN = "unknown"
-    """A subscriber has fetched it, and its acknowledgement never came."""
-    NO_SUBSCRIBER = "no_subscriber"
-    """Nobody has fetched it, and nobody can any more: it was not delivered."""
 
 
 NdnInput: TypeAlias = (
