@@ -90,13 +90,22 @@ def decode_data(raw: bytes, most_components: int = MOST_COMPONENTS) -> Data:
         if raw[0] != DATA:
             raise RemoteProtocolError("bad_packet", f"the type {raw[0]}, a Data is expected")
         size = raw[1]
-        begin, end = (2, 2 + size) if size < 253 else read_head(raw, 0, len(raw))[1:]
+        # Lengths of two bytes are read here too: those of a Data and its content often are.
+        if size < 253:
+            begin, end = 2, 2 + size
+        elif size == 253 and raw[2]:
+            begin, end = 4, 4 + (raw[2] << 8 | raw[3])
+        else:
+            _, begin, end = read_head(raw, 0, len(raw))
         if end != len(raw):
             raise RemoteProtocolError("bad_tlv", f"{len(raw)} bytes, the Data ends at {end}")
         if raw[begin] != NAME:
             raise RemoteProtocolError("bad_packet", "a Data without a name")
         size = raw[begin + 1]
-        start, at = (begin + 2, begin + 2 + size) if size < 253 else read_head(raw, begin, end)[1:]
+        if size < 253:
+            start, at = begin + 2, begin + 2 + size
+        else:
+            _, start, at = read_head(raw, begin, end)
         if at > end:
             raise too_short()
         scan_name(raw, start, at, most_components)
@@ -110,10 +119,13 @@ def decode_data(raw: bytes, most_components: int = MOST_COMPONENTS) -> Data:
             if kind < 253 > size:
                 start = at + 2
                 stop = start + size
-                if stop > end:
-                    raise too_short()
+            elif size == 253 > kind and raw[at + 2]:
+                start = at + 4
+                stop = start + (raw[at + 2] << 8 | raw[at + 3])
             else:
                 kind, start, stop = read_head(raw, at, end)
+            if stop > end:
+                raise too_short()
             if kind == SIGNATURE_INFO:
                 break
             if kind == CONTENT and last < 2:
@@ -147,6 +159,10 @@ def _read_signature(raw: bytes, begin: int, info: tuple[int, int, int], end: int
     else:
         type, key_name, key_digest, nonce, time, seq = read_info(raw, start, at)
     value: bytes | None = None
+    # What nearly always follows: nothing but the value.
+    if end - at > 2 and raw[at] == SIGNATURE_VALUE and raw[at + 1] == end - at - 2 < 253:
+        value = raw[at + 2 : end]
+        at = end
     while at < end:
         kind, start, at = read_head(raw, at, end)
         if kind == SIGNATURE_VALUE and value is None:

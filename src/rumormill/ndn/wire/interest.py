@@ -95,13 +95,19 @@ def decode_interest(raw: bytes, most_components: int = MOST_COMPONENTS) -> Inter
         if raw[0] != INTEREST:
             raise RemoteProtocolError("bad_packet", f"the type {raw[0]}, an Interest is expected")
         size = raw[1]
-        at, end = (2, 2 + size) if size < 253 else read_head(raw, 0, len(raw))[1:]
+        if size < 253:
+            at, end = 2, 2 + size
+        else:
+            _, at, end = read_head(raw, 0, len(raw))
         if end != len(raw):
             raise RemoteProtocolError("bad_tlv", f"{len(raw)} bytes, the Interest ends at {end}")
         if raw[at] != NAME:
             raise RemoteProtocolError("bad_packet", "an Interest without a name")
         size = raw[at + 1]
-        name_at, at = (at + 2, at + 2 + size) if size < 253 else read_head(raw, at, end)[1:]
+        if size < 253:
+            name_at, at = at + 2, at + 2 + size
+        else:
+            _, name_at, at = read_head(raw, at, end)
         if at > end or at == name_at:
             raise RemoteProtocolError("bad_packet", "an Interest with an empty or cut name")
         digest_at = scan_name(raw, name_at, at, most_components)

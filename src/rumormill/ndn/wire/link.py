@@ -76,6 +76,10 @@ class LinkPacket(NamedTuple):
     next_hop: int | None = None
 
 
+_NOTHING_MORE: Final = LinkPacket(b"")[2:]
+_NOTHING: Final = LinkPacket(b"")[1:]
+
+
 # ---- reading
 
 
@@ -83,9 +87,14 @@ def decode_link(raw: bytes) -> LinkPacket:
     """Read what comes in by a face: a link packet, or anything else as it is."""
     try:
         if raw[0] != LINK_PACKET:
-            return LinkPacket(raw)
+            return tuple.__new__(LinkPacket, (raw, *_NOTHING))
         size = raw[1]
-        at, end = (2, 2 + size) if size < 253 else read_head(raw, 0, len(raw))[1:]
+        if size < 253:
+            at, end = 2, 2 + size
+        elif size == 253 and raw[2]:
+            at, end = 4, 4 + (raw[2] << 8 | raw[3])
+        else:
+            _, at, end = read_head(raw, 0, len(raw))
         if end != len(raw):
             raise RemoteProtocolError("bad_tlv", f"{len(raw)} bytes, the packet ends at {end}")
         token = b""
@@ -100,10 +109,15 @@ def decode_link(raw: bytes) -> LinkPacket:
                 return LinkPacket(b"", token)
         if at < end and raw[at] == FRAGMENT:
             size = raw[at + 1]
-            start, at = (at + 2, at + 2 + size) if size < 253 else read_head(raw, at, end)[1:]
+            if size < 253:
+                start, at = at + 2, at + 2 + size
+            elif size == 253 and raw[at + 2]:
+                start, at = at + 4, at + 4 + (raw[at + 2] << 8 | raw[at + 3])
+            else:
+                _, start, at = read_head(raw, at, end)
             if at != end:
                 raise RemoteProtocolError("bad_link", "the fragment is not the last field")
-            return LinkPacket(raw[start:], token)
+            return tuple.__new__(LinkPacket, (raw[start:], token, *_NOTHING_MORE))
     except IndexError:
         raise too_short() from None
     return _decode_fields(raw, at, end, token)
