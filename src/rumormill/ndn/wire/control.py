@@ -15,6 +15,7 @@ from typing import Final, Literal, NamedTuple
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.ndn.wire.interest import Interest, encode_interest
 from rumormill.ndn.wire.name import (
+    GENERIC,
     PARAMETERS_DIGEST,
     Name,
     component,
@@ -38,7 +39,7 @@ from rumormill.ndn.wire.signature import (
     plain_info,
     read_info,
 )
-from rumormill.ndn.wire.tlv import number_tlv, read_head, tlv
+from rumormill.ndn.wire.tlv import number_tlv, read_head, read_number, tlv
 
 CONTROL_PARAMETERS: Final = 0x68
 CONTROL_RESPONSE: Final = 0x65
@@ -165,7 +166,7 @@ def decode_response(raw: bytes) -> ControlResponse:
     parameters: ControlParameters | None = None
     for type, value in elements(_inside(raw, CONTROL_RESPONSE)):
         if type == STATUS_CODE:
-            code = int.from_bytes(value[:8], "big")
+            code = read_number(value)
         elif type == STATUS_TEXT:
             text = value.decode(errors="replace")
         elif type == CONTROL_PARAMETERS and parameters is None:
@@ -187,6 +188,7 @@ class Command(NamedTuple):
     form: Form
     scope: Scope
     signature: Signature
+    """With a nonce and a time in either form."""
 
 
 def encode_command(
@@ -221,50 +223,52 @@ def encode_command(
 _PREFIX_COMPONENTS: Final = 4
 """Scope, "nfd", module and verb."""
 _NFD: Final = component(b"nfd")
+_SCOPES: Final[dict[bytes, Scope]] = {
+    component(b"localhost"): "localhost",
+    component(b"localhop"): "localhop",
+}
 
 
 def read_command(interest: Interest) -> Command:
     """Read a command of either form; its signature is not checked."""
     parts = components(interest.name)
-    if parts and type_of(parts[-1]) == PARAMETERS_DIGEST:
-        parts.pop()
-        form: Form = "v0.3"
-        expected = _PREFIX_COMPONENTS + 1
-        signature = interest.signature
-    else:
-        form = "v0.2"
-        expected = _PREFIX_COMPONENTS + 1 + V02_COMPONENTS
-        signature = _signature_in_name(interest.name, parts) if len(parts) == expected else None
-    if len(parts) != expected or parts[1] != _NFD:
-        raise RemoteProtocolError("bad_command", "the name has another form")
-    if signature is None:
-        raise RemoteProtocolError("bad_command", "it is not signed")
-    scope = value_of(parts[0])
-    if scope not in (b"localhost", b"localhop"):
-        raise RemoteProtocolError("bad_command", "neither /localhost nor /localhop")
     try:
+        if parts and type_of(parts[-1]) == PARAMETERS_DIGEST:
+            parts.pop()
+            _check_form(parts, _PREFIX_COMPONENTS + 1)
+            form: Form = "v0.3"
+            signature = interest.signature
+        else:
+            _check_form(parts, _PREFIX_COMPONENTS + 1 + V02_COMPONENTS)
+            form = "v0.2"
+            signature = _signature_in_name(interest.name, parts)
+        if signature is None:
+            raise RemoteProtocolError("bad_command", "it is not signed")
+        module, verb = _word(parts[2]), _word(parts[3])
         parameters = decode_parameters(value_of(parts[4]))
-        module, verb = value_of(parts[2]).decode("ascii"), value_of(parts[3]).decode("ascii")
-    except (RemoteProtocolError, UnicodeDecodeError) as error:
-        raise RemoteProtocolError("bad_command", str(error)) from None
-    return Command(
-        module,
-        verb,
-        parameters,
-        form,
-        "localhost" if scope == b"localhost" else "localhop",
-        signature,
-    )
+    except RemoteProtocolError as error:
+        raise RemoteProtocolError("bad_command", error.detail or error.reason) from None
+    return Command(module, verb, parameters, form, _SCOPES[parts[0]], signature)
+
+
+def _check_form(parts: list[bytes], expected: int) -> None:
+    if len(parts) != expected or parts[0] not in _SCOPES or parts[1] != _NFD:
+        raise RemoteProtocolError("bad_command", "the name has another form")
+
+
+def _word(part: bytes) -> str:
+    """A module or a verb."""
+    word = value_of(part)
+    if type_of(part) != GENERIC or not word.isascii():
+        raise RemoteProtocolError("bad_command", "neither a module nor a verb")
+    return word.decode("ascii")
 
 
 def _signature_in_name(name: Name, parts: list[bytes]) -> Signature:
     """The signature of the older form: it covers all components but the last."""
-    try:
-        info_raw, value_raw = value_of(parts[-2]), value_of(parts[-1])
-        info = _inside(info_raw, SIGNATURE_INFO)
-        type, key_name, key_digest, nonce, time, seq = read_info(info, 0, len(info))
-        value = _inside(value_raw, SIGNATURE_VALUE)
-    except RemoteProtocolError as error:
-        raise RemoteProtocolError("bad_command", str(error)) from None
+    time, nonce, info_part, value_part = map(value_of, parts[-V02_COMPONENTS:])
+    info = _inside(info_part, SIGNATURE_INFO)
+    type, key_name, key_digest, *_ = read_info(info, 0, len(info))
+    value = _inside(value_part, SIGNATURE_VALUE)
     covered = name[: len(name) - len(parts[-1])]
-    return Signature(type, key_name, key_digest, value, covered, nonce, time, seq)
+    return Signature(type, key_name, key_digest, value, covered, nonce, read_number(time))

@@ -289,6 +289,8 @@ def encode_interest(
         before += tlv(FORWARDING_HINT, b"".join(map(name_tlv, forwarding_hint)))
     after = _SECOND if lifetime == DEFAULT_LIFETIME else number_tlv(LIFETIME, lifetime)
     if hop_limit is not None:
+        if not 0 <= hop_limit <= 255:
+            raise LocalProtocolError(f"a hop limit of {hop_limit}, 0 to 255 are possible")
         after += b"\x22\x01" + BYTE[hop_limit]
     size = len(before) + 6 + len(after) + len(tail)
     head = b"\x05" + (BYTE[size] if size < 253 else variable(size)) + before + b"\x0a\x04"
@@ -310,6 +312,9 @@ def _signed(
     time: int | None,
 ) -> tuple[Name, bytes, Signature | None]:
     """The name with the digest, everything from the parameters on, and the signature."""
+    # The two bytes may be in a value as well: only then it is worth a closer look.
+    if _DIGEST_HEAD in name and scan_name(name, 0, len(name), len(name)) >= 0:
+        raise LocalProtocolError("the name has a digest of parameters already")
     tail, signature = tlv(PARAMETERS, parameters), None
     if signer is not None:
         info = SignatureInfo(signer.type, signer.key_name, None, nonce, time)
