@@ -73,11 +73,21 @@ class Targets:
         self._by_address: dict[str, Target] = {}
         self._by_dial: dict[int, Target] = {}
         self._last_dial = 0
+        self.problem = ""
+        """What came of the last that failed, in a sentence."""
         # Keys: a dial's number for its time-out, an address for its next turn.
         self._timers: Timers[int | str] = Timers(alarm)
 
     def __len__(self) -> int:
         return len(self._by_address)
+
+    def __contains__(self, address: object) -> bool:
+        return address in self._by_address
+
+    @property
+    def opening(self) -> int:
+        """How many transports are being opened."""
+        return len(self._by_dial)
 
     def addresses(self) -> Iterable[str]:
         """In the order in which they were asked for."""
@@ -127,6 +137,7 @@ class Targets:
         target.busy = False
         if lasted is None:
             self._turn.trace(CONNECTION_FAILED, address=address, reason=reason)
+            self.problem = f"could not connect to {address}: {problem}"
         self._report(target, None, problem)
         if not target.keep:
             del self._by_address[address]
