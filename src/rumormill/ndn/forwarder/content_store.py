@@ -11,7 +11,7 @@ from rumormill.ndn.wire.data import Data
 from rumormill.ndn.wire.interest import Interest
 from rumormill.ndn.wire.name import Name
 
-KEPT_COST: Final = 900
+KEPT_COST: Final = 700
 """Bytes of memory that a Data takes beside its packet and its name, more or less."""
 MOST_TRIES: Final = 32
 """Names below a prefix that are looked at before an Interest for it is sent on."""

@@ -47,6 +47,7 @@ class Forwarder:
 
     ``faces`` is what management makes and ends faces with, ``signer`` signs its answers. Neither
     faces nor their turns are its own: whoever owns them calls :meth:`wake` when ``alarm`` says so.
+    What a face is given to send it may not answer at once, but only after the call has returned.
     """
 
     def __init__(

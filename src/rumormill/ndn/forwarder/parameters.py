@@ -22,12 +22,12 @@ class ForwarderParameters(Parameters):
     """
 
     # ---- Interests that wait for their Data
-    max_pit: int = Field(default=65_536, ge=1)
-    """Interests of different names that may wait for their Data at once. Past it, the face that
+    max_pit: int = Field(default=32_768, ge=1)
+    """Interests of all faces that may wait for their Data at once. Past it, the face that
     has most of them loses its oldest, by a Nack for congestion."""
     max_pit_bytes: int = Field(default=64 * 1024 * 1024, ge=16 * 1024)
     """Bytes of memory that they may take, for names can be long."""
-    max_face_pit: int = Field(default=16_384, ge=1)
+    max_face_pit: int = Field(default=8192, ge=1)
     """Interests of one face that may wait at once: past it, the face loses its own oldest."""
     max_lifetime: float = Field(default=60.0, gt=0, allow_inf_nan=False)
     """Seconds that an Interest may wait, whatever it asks for."""

@@ -15,11 +15,11 @@ from rumormill.ndn.wire.data import Data, full_name
 from rumormill.ndn.wire.interest import Interest
 from rumormill.ndn.wire.name import Name, prefix_ends
 
-WAITING_COST: Final = 1600
+WAITING_COST: Final = 1400
 """Bytes of memory that an Interest takes beside its packet, more or less."""
 COPIES: Final = 2
 """So often the packet of an Interest is kept: as a whole, and in parts."""
-OUT_COST: Final = 200
+OUT_COST: Final = 150
 """Bytes for each face that was asked, beyond the first."""
 TOKEN_SIZE: Final = 6
 EVICTED_AT_ONCE: Final = 16

@@ -28,9 +28,9 @@ class Tables(NamedTuple):
     directory: FaceDirectory
 
     def face(self, id: int) -> Face | None:
-        """The face of a number: one that is there, or one that is to be reached."""
+        """The face of a number, if it is there."""
         state = self.states.get(id)
-        return self.directory.by_id(id) if state is None else state.face
+        return None if state is None else state.face
 
     def faces(self) -> list[Face]:
         """All faces that are there, by their numbers."""

@@ -11,6 +11,7 @@ from rumormill.ndn.wire.control import ControlParameters, ControlResponse, Statu
 GONE: Final = 410
 TOO_LONG: Final = 414
 NO_ROOM: Final = 503
+TIMED_OUT: Final = 504
 """Codes that are not among those of the wire's own."""
 
 
@@ -28,6 +29,8 @@ class Answer(NamedTuple):
 
     response: ControlResponse
     then: Callable[[], None] | None = None
+    when_up: Face | None = None
+    """Not told before this face is there."""
 
 
 Handler = Callable[[Request], Answer]

@@ -29,7 +29,7 @@ class FaceCommands:
         return {("faces", "create"): self.create, ("faces", "destroy"): self.destroy}
 
     def create(self, request: Request) -> Answer:
-        """Make a face to an address. It is answered at once: the address may still be dialed."""
+        """Make a face to an address. It is answered when the face is there."""
         parameters = request.parameters
         if parameters.uri is None:
             return refused(StatusCode.BAD_REQUEST, "Malformed command")
@@ -45,7 +45,8 @@ class FaceCommands:
             face = directory.create(uri, keep=persistency == FacePersistency.PERMANENT)
         except LocalProtocolError as error:
             return refused(StatusCode.BAD_REQUEST, str(error))
-        return done(_described(face, persistency))
+        answer = done(_described(face, persistency))
+        return answer if face.id in self._tables.states else answer._replace(when_up=face)
 
     def destroy(self, request: Request) -> Answer:
         """End a face. It is no mistake if there is none."""

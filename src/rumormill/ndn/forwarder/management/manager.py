@@ -9,9 +9,16 @@ from rumormill.core.limits import Allowance
 from rumormill.core.timers import Alarm
 from rumormill.core.turn import Turn
 from rumormill.ndn.faces.face import Face
-from rumormill.ndn.forwarder.management.answers import Answer, Handler, Request, refused
+from rumormill.ndn.forwarder.management.answers import (
+    NO_ROOM,
+    Answer,
+    Handler,
+    Request,
+    refused,
+)
 from rumormill.ndn.forwarder.management.datasets import Datasets
 from rumormill.ndn.forwarder.management.face_commands import FaceCommands
+from rumormill.ndn.forwarder.management.pending_faces import Asked, PendingFaces
 from rumormill.ndn.forwarder.management.route_commands import RouteCommands
 from rumormill.ndn.forwarder.management.snapshots import Snapshots
 from rumormill.ndn.forwarder.management.strategy_commands import StrategyCommands
@@ -65,6 +72,7 @@ class Manager:
         self._datasets = Datasets(turn, parameters, tables)
         self._contents = self._datasets.contents()
         self._snapshots = Snapshots(turn, signer, alarm)
+        self._pending = PendingFaces(turn, self._tell, alarm)
 
     def interest(self, face: Face, interest: Interest, token: bytes) -> bool:
         """Take an Interest below /localhost or /localhop; False if it is not for us."""
@@ -89,15 +97,25 @@ class Manager:
     def face_up(self, face: Face) -> None:
         """A face is there."""
         self._datasets.started()
+        self._pending.face_up(face)
 
     def face_down(self, face: Face) -> None:
         """A face is gone."""
         self._allowances.pop(face.id, None)
+        self._pending.face_down(face)
 
     # ---- commands
 
     def _command(self, face: Face, interest: Interest, token: bytes, remote: bool) -> None:
         answer = self._answer(face, interest, remote)
+        made = answer.when_up
+        if made is None:
+            self._tell(face, interest, token, answer)
+        elif not self._pending.wait(Asked(face, interest, token, made, answer)):
+            self._tell(face, interest, token, refused(NO_ROOM, "Too many faces are awaited"))
+
+    def _tell(self, face: Face, interest: Interest, token: bytes, answer: Answer) -> None:
+        """Send an answer, and do what follows from it."""
         code = answer.response.code
         if code != StatusCode.OK:
             self._tables.tally.ignored(face, "command", f"status_{code}")
@@ -168,13 +186,19 @@ class Manager:
     # ---- time
 
     def wake(self, now: float) -> None:
-        """Forget lists that are old."""
+        """Forget lists that are old, and answer who has waited long enough."""
         self._snapshots.wake(now)
+        self._pending.wake(now)
 
     def next_wake(self) -> float | None:
         """When that is."""
-        return self._snapshots.next_wake()
+        times = (self._snapshots.next_wake(), self._pending.next_wake())
+        return min((when for when in times if when is not None), default=None)
 
     def sizes(self) -> dict[str, int]:
         """How much is kept, for tests of memory."""
-        return {"managers": len(self._allowances), "snapshots": len(self._snapshots)}
+        return {
+            "managers": len(self._allowances),
+            "snapshots": len(self._snapshots),
+            "pending_faces": len(self._pending),
+        }
