@@ -165,7 +165,7 @@ class Routers:
 
     def join(self, *pairs: str, uri: str = "tcp", dialed_by_both: bool = False) -> None:
         """Lines between pairs of letters; the first of each dials."""
-        for a, b in pairs:
+        for a, b in map(tuple, pairs):
             near = WireFace(self, self[a], next(self._ids), f"{uri}://{b}:6363")
             far = WireFace(self, self[b], next(self._ids), f"{uri}://{a}:49152")
             near.other, far.other = far, near
@@ -178,7 +178,7 @@ class Routers:
 
     def part(self, *pairs: str, silently: bool = False) -> None:
         """End the lines between pairs of letters; silently: nobody hears of it."""
-        for a, b in pairs:
+        for a, b in map(tuple, pairs):
             for face in self.faces(a, b) + self.faces(b, a):
                 face.up = False
                 if not silently:
@@ -190,7 +190,7 @@ class Routers:
 
     def mend(self, *pairs: str) -> None:
         """What was parted silently carries packets again."""
-        for a, b in pairs:
+        for a, b in map(tuple, pairs):
             for face in self.faces(a, b) + self.faces(b, a):
                 face.up = True
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rumormill.core import trace
-from rumormill.ndn.routing.events import LEFT_ALONE
+from rumormill.ndn.routing.events import LEFT_ALONE, NEIGHBOUR_DOWN, NEIGHBOUR_UP
 from rumormill.ndn.routing.messages import Goodbye, Hello, Update
 from tests.helpers.ndn.routers import Routers
 
@@ -22,8 +21,8 @@ def test_who_is_dialed_and_who_dials_learn_what_the_other_has() -> None:
     net.run(0.1)
     assert (net["a"].hops("/y"), net["b"].hops("/x")) == ({"b": 1}, {"a": 1})
     assert (net["a"].nodes("/y"), net["b"].nodes("/x")) == ("b", "a")
-    assert net["a"].told(trace.PEER_JOINED, outbound=True) == 1
-    assert net["b"].told(trace.PEER_JOINED, outbound=False) == 1
+    assert net["a"].told(NEIGHBOUR_UP, outbound=True) == 1
+    assert net["b"].told(NEIGHBOUR_UP, outbound=False) == 1
 
 
 def test_changes_are_told_together_after_a_short_delay() -> None:
@@ -116,7 +115,7 @@ def test_a_neighbour_that_says_nothing_for_three_hellos_is_forgotten_with_its_ro
     assert net["a"].hops("/y") == {"b": 1}
     net.run(8.0)
     assert (net["a"].hops("/y"), net["b"].hops("/x")) == ({}, {})
-    assert net["a"].told(trace.PEER_LEFT, reason="silent") == 1
+    assert net["a"].told(NEIGHBOUR_DOWN, reason="silent") == 1
     net.mend("ab")
     net.run(61.0)
     assert (net["a"].hops("/y"), net["b"].hops("/x")) == ({"b": 1}, {"a": 1})
@@ -142,7 +141,7 @@ def test_a_restart_is_noticed_by_the_epoch() -> None:
     net["b"].faces.append(far)
     far.owner = net["b"]
     net.run(7.0)
-    assert net["a"].told(trace.PEER_LEFT, reason="restarted") == 1
+    assert net["a"].told(NEIGHBOUR_DOWN, reason="restarted") == 1
     assert (net["a"].hops("/y"), net["a"].hops("/z")) == ({}, {"b": 1})
     assert net["b"].hops("/x") == {"a": 1}
 
@@ -155,7 +154,7 @@ def test_goodbye_takes_all_routes_at_once() -> None:
     net.run(0.02)
     assert isinstance(net.faces("b", "a")[0].messages()[-1], Goodbye)
     assert net["a"].hops("/y") == {}
-    assert net["a"].told(trace.PEER_LEFT, reason="goodbye") == 1
+    assert net["a"].told(NEIGHBOUR_DOWN, reason="goodbye") == 1
     net.run(2.0)
     assert net["b"].vector.sizes() == dict.fromkeys(net["b"].vector.sizes(), 0)
 
@@ -182,7 +181,7 @@ def test_who_dials_itself_is_no_neighbour_of_itself() -> None:
     net.join("aa")
     net.run(100.0)
     assert net["a"].fib == {}
-    assert net["a"].told(trace.PEER_JOINED) == 0
+    assert net["a"].told(NEIGHBOUR_UP) == 0
 
 
 def test_with_5_percent_loss_neighbours_stay_and_learn_every_change() -> None:
@@ -195,7 +194,7 @@ def test_with_5_percent_loss_neighbours_stay_and_learn_every_change() -> None:
         if number >= 10:
             net.withdraw("a", f"/x/{number - 10}")
     net.run(20.0)
-    assert net["a"].told(trace.PEER_LEFT) == 0
+    assert net["a"].told(NEIGHBOUR_DOWN) == 0
     assert sorted(net["b"].fib.values()) == [1] * 10
     assert net["b"].hops("/x/499") == {"a": 1}
 
@@ -235,7 +234,7 @@ def test_a_side_that_lost_what_it_was_told_asks_for_all() -> None:
     net.run(20.0)
     assert net["b"].hops("/x") == {"a": 1}
     assert net["b"].told("routes_asked") == 1
-    assert net["a"].told(trace.PEER_LEFT) == net["b"].told(trace.PEER_LEFT) == 0
+    assert net["a"].told(NEIGHBOUR_DOWN) == net["b"].told(NEIGHBOUR_DOWN) == 0
 
 
 def test_a_line_that_works_one_way_makes_no_neighbours() -> None:
@@ -243,5 +242,5 @@ def test_a_line_that_works_one_way_makes_no_neighbours() -> None:
     net.join("ab")
     net.faces("b", "a")[0].mute = True
     net.run(1000.0)
-    assert net["a"].told(trace.PEER_JOINED) == net["b"].told(trace.PEER_JOINED) == 0
+    assert net["a"].told(NEIGHBOUR_UP) == net["b"].told(NEIGHBOUR_UP) == 0
     assert net["b"].vector.sizes()["neighbours"] == 0

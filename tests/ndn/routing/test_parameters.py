@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rumormill.core.errors import ConfigError, LocalProtocolError
@@ -29,7 +31,7 @@ def test_a_route_by_hand_is_a_prefix_an_address_and_perhaps_a_cost(
 
 @pytest.mark.parametrize(
     "text", ["", "/a", "/a=", "/a=host:1", "a=tcp://h:1", "/a=tcp://h:1,x", "/a=tcp://h:1,-1",
-             "/a=tcp://h:1,99999999999", "/params-sha256=00=tcp://h:1"],
+             "/a=tcp://h:1,99999999999", "/params-sha256=00=tcp://h:1", "/a=udp://host:1", "/a=udp4://host:1"],
 )  # fmt: skip
 def test_what_is_no_route_is_an_error_that_names_the_key(text: str) -> None:
     with pytest.raises(ConfigError, match="routes"):
@@ -37,7 +39,8 @@ def test_what_is_no_route_is_an_error_that_names_the_key(text: str) -> None:
 
 
 def test_one_route_needs_no_list() -> None:
-    assert RoutingParameters(routes="/a=tcp://h:1").routes == ("/a=tcp://h:1",)
+    values: dict[str, Any] = {"routes": "/a=tcp://h:1"}
+    assert RoutingParameters(**values).routes == ("/a=tcp://h:1",)
 
 
 def test_a_node_must_have_a_name_that_fits() -> None:

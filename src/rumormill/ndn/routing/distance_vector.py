@@ -17,7 +17,13 @@ from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
 from rumormill.core.timers import Alarm, Timers
 from rumormill.core.turn import Turn
 from rumormill.ndn.faces.face import Face
-from rumormill.ndn.routing.events import LEFT_ALONE, ROUTES_ASKED, ROUTING_RETRY
+from rumormill.ndn.routing.events import (
+    LEFT_ALONE,
+    NEIGHBOUR_DOWN,
+    NEIGHBOUR_UP,
+    ROUTES_ASKED,
+    ROUTING_RETRY,
+)
 from rumormill.ndn.routing.hearing import SCOPED, Hearing
 from rumormill.ndn.routing.mail import Mail
 from rumormill.ndn.routing.messages import (
@@ -137,10 +143,14 @@ class DistanceVector:
     # ---- faces
 
     def face_up(self, face: Face, dialed: bool) -> None:
-        """A face is there; whoever was dialed may be one of us."""
-        if dialed and not self._stopped and face not in self._neighbours:
-            neighbour = self._meet(face, dialed=True)
+        """A face is there; whoever was dialed may be one of us. Again, when a face that is there
+        is dialed, as may be with datagrams.
+        """
+        if dialed and not self._stopped:
+            neighbour = self._neighbours.get(face)
             if neighbour is not None:
+                neighbour.dialed = True
+            elif (neighbour := self._meet(face, dialed=True)) is not None:
                 self._probe(neighbour)
 
     def face_down(self, face: Face, reason: str) -> None:
@@ -321,7 +331,7 @@ class DistanceVector:
         neighbour.last_answer = self._turn.now
         neighbour.errors = 0
         self._turn.trace(
-            trace.PEER_JOINED, peer=neighbour.face.peer, protocol=PROTOCOL,
+            NEIGHBOUR_UP, peer=neighbour.face.peer, protocol=PROTOCOL,
             outbound=neighbour.dialed, node=name_to_uri(neighbour.node),
         )  # fmt: skip
         self._timers.set((neighbour, _EXPIRY), self._turn.now + self._patience)
@@ -338,7 +348,7 @@ class DistanceVector:
             self._timers.cancel((neighbour, what))
         if neighbour.phase is Phase.UP:
             neighbour.phase = Phase.PROBING
-            self._turn.trace(trace.PEER_LEFT, peer=neighbour.face.peer, reason=reason)
+            self._turn.trace(NEIGHBOUR_DOWN, peer=neighbour.face.peer, reason=reason)
             self._hearing.forget(neighbour)
             neighbour.forget()
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import re
+from typing import Final, NamedTuple
 
 from rumormill.core.errors import LocalProtocolError
+from rumormill.ndn.faces.addresses import canonical, read_address
 from rumormill.ndn.wire.name import Name, name_from_uri
 
-SCHEMES = ("tcp://", "udp://", "unix://")
+LARGEST_COST: Final = 0xFFFFFFFF
 
-LARGEST_COST = 0xFFFFFFFF
+_ROUTE: Final = re.compile(
+    r"(?P<prefix>(?:ndn:)?/.*)=(?P<address>(?:tcp|udp|unix)[46]?://[^,]+)(?:,(?P<cost>[0-9]{1,10}))?"
+)
+"""Components may have equals signs of their own (8=x): the address begins at its scheme."""
 
 
 class StaticRoute(NamedTuple):
@@ -30,19 +35,19 @@ def read_static_route(text: str) -> StaticRoute:
     ...
     ValueError: a route must be /PREFIX=ADDRESS or /PREFIX=ADDRESS,COST, not '/weather'
     """
-    address = prefix = ""
-    for scheme in SCHEMES:
-        # Components may have equals signs of their own (8=x): the address begins at its scheme.
-        before, found, after = text.rpartition(f"={scheme}")
-        if found:
-            prefix, address = before, scheme + after
-    address, comma, cost = address.partition(",")
-    if not prefix.startswith(("/", "ndn:")) or not address or (comma and not cost.isdecimal()):
+    found = _ROUTE.fullmatch(text)
+    if found is None:
         raise ValueError(f"a route must be /PREFIX=ADDRESS or /PREFIX=ADDRESS,COST, not {text!r}")
-    if comma and not int(cost) <= LARGEST_COST:
+    cost = int(found["cost"] or 1)
+    if cost > LARGEST_COST:
         raise ValueError(f"the cost of a route must be at most {LARGEST_COST}, not {cost}")
     try:
-        name = name_from_uri(prefix)
+        address = canonical(found["address"])
+        name = name_from_uri(found["prefix"])
     except LocalProtocolError as error:
         raise ValueError(str(error)) from None
-    return StaticRoute(name, address, int(cost) if comma else 1)
+    of_udp = address.startswith("udp")
+    if of_udp and (read_address(address).version is None or not address.startswith("udp://")):
+        # Datagrams say where they come from by numbers, and nobody looks names up in here.
+        raise ValueError(f"by UDP a route must lead to an IP address, not to {address!r}")
+    return StaticRoute(name, address, cost)
