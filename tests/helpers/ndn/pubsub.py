@@ -26,10 +26,16 @@ from rumormill.ndn.pubsub.parameters import PubSubParameters
 from rumormill.ndn.pubsub.pubsub import PubSub, always
 from rumormill.ndn.security.signers import DigestSigner
 from rumormill.ndn.security.trust import Trust
-from rumormill.ndn.wire.data import Data, decode_data
-from rumormill.ndn.wire.interest import Interest, decode_interest
+from rumormill.ndn.wire.data import Data, decode_data, encode_data
+from rumormill.ndn.wire.interest import Interest, decode_interest, encode_interest
 from rumormill.ndn.wire.link import NackReason
 from rumormill.ndn.wire.name import Name, name_from_uri, prefix_ends
+from rumormill.ndn.wire.notify import (
+    NotifyParameters,
+    encode_notify,
+    message_name,
+    notify_name,
+)
 from rumormill.ndn.wire.signature import Signer
 
 Kind = TypeVar("Kind")
@@ -188,6 +194,26 @@ class Member:
         self.run(self.pubsub.line_up)
         for prefix in self.prefixes:
             self.town.register(self, prefix)
+
+    # ---- what others send, without a forwarder
+
+    def interest(self, interest: Interest, token: bytes = b"token") -> None:
+        """An Interest comes in."""
+        self.run(self.pubsub.interest, interest, token)
+
+    def data(self, data: Data) -> None:
+        """A Data comes in."""
+        self.run(self.pubsub.data, data)
+
+    def nack(self, interest: Interest, reason: int) -> None:
+        """A Nack comes in."""
+        self.run(self.pubsub.nack, interest, reason)
+
+    def take_sent(self) -> list[Packet]:
+        """What it has sent since the last time."""
+        sent = [each for each in self.town.sent if each.source == self.name]
+        self.town.sent.clear()
+        return sent
 
     # ---- as a line
 
@@ -400,3 +426,47 @@ class Town:
             del self._waiting[interest.name]
             for source, (asked, _) in waiting.downstream.items():
                 self._out(source, "nack", asked.raw, min(waiting.nacked.values()))
+
+
+# ---- packets of somebody else's make
+
+
+def foreign_notify(
+    topic: str,
+    publisher: str,
+    nonce: bytes,
+    *,
+    hint: str = "",
+    signer: Signer | None = None,
+    signature_nonce: bytes | None = None,
+    lifetime: int = 4000,
+    parameters: bytes | None = None,
+) -> Interest:
+    """A notification; with ``signature_nonce`` each has another name, as NDNts sends them."""
+    if parameters is None:
+        parameters = encode_notify(
+            NotifyParameters(name_from_uri(publisher), nonce, name_from_uri(hint) if hint else None)
+        )
+    return encode_interest(
+        notify_name(name_from_uri(topic)),
+        nonce=nonce[:4].ljust(4, b"\0"),
+        lifetime=lifetime,
+        parameters=parameters,
+        signer=DigestSigner() if signer is None else signer,
+        signature_nonce=signature_nonce,
+    )
+
+
+def foreign_message(
+    topic: str,
+    publisher: str,
+    nonce: bytes,
+    content: bytes | None,
+    *,
+    signer: Signer | None = None,
+    content_type: int | None = 0,
+) -> Data:
+    """The Data of a message; with ``content_type`` None without MetaInfo, as NDNts sends it."""
+    name = message_name(name_from_uri(publisher), name_from_uri(topic), nonce)
+    made_by = DigestSigner() if signer is None else signer
+    return encode_data(name, content, made_by, content_type=content_type)

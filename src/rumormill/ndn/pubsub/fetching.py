@@ -53,7 +53,7 @@ class Fetching(Fetcher):
 
     def begin(self, arrival: Arrival) -> None:
         """Ask for the message."""
-        self._pending.send(arrival, self._parameters.fetch_lifetime)
+        self._send(arrival)
 
     def stop(self, arrival: Arrival) -> None:
         """Want it no more; whoever calls this ends the arrival."""
@@ -95,7 +95,12 @@ class Fetching(Fetcher):
             events.RETRIED, arrival.subscription.text, arrival.id, arrival.sender, what="fetch",
             reason=reason, attempt=arrival.sends + 1,
         )  # fmt: skip
-        self._pending.send(arrival, self._parameters.fetch_lifetime)
+        self._send(arrival)
+
+    def _send(self, arrival: Arrival) -> None:
+        parameters = self._parameters
+        last = arrival.timeouts + 1 >= parameters.fetch_attempts
+        self._pending.send(arrival, parameters.fetch_lifetime, last=last)
 
     def _failed(self, arrival: Arrival, reason: str) -> None:
         """It cannot be had from here; its publisher may find somebody nearer, or try again."""

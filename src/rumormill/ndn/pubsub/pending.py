@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from random import Random
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from rumormill.core.timers import Alarm, Timers
 from rumormill.core.turn import Turn
@@ -13,6 +13,10 @@ from rumormill.ndn.pubsub.line import Line
 from rumormill.ndn.wire.data import Data
 from rumormill.ndn.wire.interest import Interest, with_nonce
 from rumormill.ndn.wire.name import Name
+
+EARLY: Final = 0.9
+"""Part of a lifetime after which an Interest is sent again. As long as forwarders remember the last
+try, they bring the next one elsewhere; once it is over, they begin anew with who did not answer."""
 
 
 class Flight(ABC):
@@ -67,14 +71,17 @@ class Pending:
 
     # ---- what flights do
 
-    def send(self, flight: Flight, wait: float) -> None:
-        """Send the Interest, from the second time on with another nonce, and wait for so long."""
+    def send(self, flight: Flight, lifetime: float, *, last: bool = False) -> None:
+        """Send the Interest, from the second time on with another nonce, and wait for an answer:
+        the last time until its lifetime is over, before that a little less.
+        """
         if flight.sends:
             flight.interest = with_nonce(flight.interest, self.new_nonce())
         interest = flight.interest
         flight.sends += 1
         flight.sent = True
         self._flights[interest.name] = flight
+        wait = lifetime if last else EARLY * lifetime
         self._timers.set(interest.name, self._turn.now + wait)
         self._line.send_interest(interest)
 

@@ -237,7 +237,7 @@ class Publisher:
         elif self._refusal:
             self._give_up(open, "route_refused")
         elif self._reachable:
-            self._pending.send(open, parameters.notify_lifetime)
+            self._send(open)
         else:
             self._pending.pause(open, parameters.notify_lifetime)
 
@@ -317,8 +317,15 @@ class Publisher:
         """The notification finds nobody, or somebody who cannot take it now."""
         if reason == NackReason.NO_ROUTE and not publication.kept.fetched:
             self._end(publication, Outcome.NO_SUBSCRIBER, "no_route")
+            return
+        publication.reason = NACKS.get(reason, "nack")
+        if reason != NackReason.CONGESTION:
+            # Who is congested is there, and worth waiting for; all else is a try that failed.
+            publication.timeouts += 1
+        if publication.timeouts >= self._parameters.notify_attempts:
+            self._give_up(publication, publication.reason)
         else:
-            self._again_later(publication, NACKS.get(reason, "nack"))
+            self._again_later(publication, publication.reason)
 
     def _again_later(self, publication: _Publication, reason: str) -> None:
         parameters = self._parameters
@@ -360,7 +367,8 @@ class Publisher:
                 events.RETRIED, publication.topic, publication.id, what="notify",
                 reason=publication.reason, attempt=publication.sends + 1,
             )  # fmt: skip
-        self._pending.send(publication, self._parameters.notify_lifetime)
+        last = publication.timeouts + 1 >= self._parameters.notify_attempts
+        self._pending.send(publication, self._parameters.notify_lifetime, last=last)
 
     # ---- the end
 

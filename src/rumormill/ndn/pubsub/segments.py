@@ -145,7 +145,8 @@ class SegmentFetch:
             segment = _Segment(self, self._next, self._pending.new_nonce())
             self._flights[self._next] = segment
             self._next += 1
-            self._pending.send(segment, self.parameters.fetch_lifetime)
+            last = self.parameters.fetch_attempts == 1
+            self._pending.send(segment, self.parameters.fetch_lifetime, last=last)
 
     def stop(self) -> None:
         """Nobody wants the message any more."""
@@ -188,7 +189,8 @@ class SegmentFetch:
     def again(self, segment: _Segment) -> None:
         """Send one once more."""
         self._turn.trace(events.RETRIED, what="segment", attempt=segment.sends + 1)
-        self._pending.send(segment, self.parameters.fetch_lifetime)
+        last = segment.timeouts + 1 >= self.parameters.fetch_attempts
+        self._pending.send(segment, self.parameters.fetch_lifetime, last=last)
 
     def _finish(self) -> None:
         parts = self._parts
