@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple, TypeVar
 
+from rumormill.core.errors import RemoteProtocolError
 from rumormill.ndn.wire.name import Name
 from rumormill.ndn.wire.records import (
     Layout,
@@ -298,8 +299,10 @@ def encode_store_info(info: StoreInfo) -> bytes:
 
 def decode_store_info(content: bytes) -> StoreInfo:
     """Read the whole content."""
-    (info,) = _read_rows(_STORE, content) or [StoreInfo(0, 0, 0, 0, 0)]
-    return info
+    rows = _read_rows(_STORE, content)
+    if len(rows) != 1:
+        raise RemoteProtocolError("bad_record", f"{len(rows)} stores")
+    return rows[0]
 
 
 # ---- rows

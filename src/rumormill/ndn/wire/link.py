@@ -227,8 +227,8 @@ def _fields(
     if token:
         fields += tlv(TOKEN, token)
     if nack is not None:
-        # Without a reason the element is empty.
-        fields += tlv(NACK, number_tlv(NACK_REASON, nack) if nack else b"")
+        # Also if there is none: python-ndn takes an empty element for no Nack.
+        fields += tlv(NACK, number_tlv(NACK_REASON, nack))
     if congestion:
         fields += number_tlv(CONGESTION, congestion)
     return fields

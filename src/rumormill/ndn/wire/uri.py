@@ -68,9 +68,10 @@ def name_from_uri(uri: str) -> bytes:
     try:
         if not path.startswith("/"):
             raise ValueError("it does not begin with /")
-        # The root, and names with a last / as people write them.
-        path = path[1:].removesuffix("/")
-        return b"".join(map(_component_of, path.split("/"))) if path else b""
+        if path == "/":
+            return b""
+        # Some write a last / behind it.
+        return b"".join(map(_component_of, path[1:].removesuffix("/").split("/")))
     except ValueError as error:
         raise LocalProtocolError(f"{uri!r} is no name: {error}") from None
 
