@@ -14,6 +14,7 @@ import json
 import logging
 import sys
 import time
+from collections.abc import Coroutine
 from typing import Any
 
 from Cryptodome.PublicKey import ECC
@@ -65,6 +66,8 @@ class Program:
         self.pubsub = PubSub(self.app, Name.from_str(arguments.prefix), hint)
         self.key = keychain if isinstance(keychain, OneKey) else None
         self._stopped = asyncio.Event()
+        self._tasks: set[asyncio.Future[None]] = set()
+        """The loop itself does not keep tasks alive, nor who reads stdin."""
 
     async def run(self) -> None:
         await self.pubsub.wait_for_ready()
@@ -72,7 +75,7 @@ class Program:
             "key_name": self.key.key_name, "public_key": base64.b64encode(self.key.public).decode(),
         }  # fmt: skip
         say("ready", id="python", addresses=[], **key)
-        asyncio.ensure_future(self._obey())
+        self._begin(self._obey())
         await self._stopped.wait()
         self.app.shutdown()
 
@@ -84,8 +87,13 @@ class Program:
             command = json.loads(line)
             if command["do"] == "stop":
                 break
-            asyncio.ensure_future(self._carry_out(command))
+            self._begin(self._carry_out(command))
         self._stopped.set()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _carry_out(self, command: dict[str, Any]) -> None:
         do, number = command.pop("do"), command.pop("number")
