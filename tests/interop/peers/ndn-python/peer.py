@@ -147,7 +147,8 @@ class Program:
             while left > 0:
                 left -= 1
                 start = time.monotonic()
-                delivered += bool(await self.pubsub.publish(name, data))
+                done = await self.pubsub.publish(name, data)
+                delivered += bool(done)
                 times.append(1000 * (time.monotonic() - start))
 
         tasks = (publish_some() for _ in range(window))
