@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, Literal
 
 from rumormill.core.machine import Subscribe, Unsubscribe
+from rumormill.core.parameters import Parameters
 from rumormill.core.receipt import Receipt
 from rumormill.core.transport import Dial, DialEnded
 from rumormill.ndn.effects import Forget, Publication, PublicationEnded
@@ -21,7 +22,7 @@ from rumormill.ndn.routing.parameters import RoutingParameters
 from rumormill.ndn.wire.name import name_from_uri
 from rumormill.simulate import Link, Simulation
 
-PARTS = {
+PARTS: dict[str, type[Parameters]] = {
     "faces": FaceParameters,
     "forwarder": ForwarderParameters,
     "routing": RoutingParameters,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+from rumormill.core.gate import Gate
 from rumormill.core.machine import Received, Shutdown
 from rumormill.core.timers import NEVER, Alarm
 from rumormill.core.transport import (
@@ -163,6 +164,7 @@ class NodeMachine:
         self.routing.shutdown()
         self.faces.flush()
         self.faces.shutdown()
+        self._line.close("shutdown")
         self.forwarder.shutdown()
 
     # ---- what faces bring: see PacketSink
@@ -199,6 +201,11 @@ class NodeMachine:
             self.forwarder.nack(face, interest, reason, token)
 
     # ---- what can be asked of it
+
+    @property
+    def gate(self) -> Gate:
+        """Who may send us datagrams: for the transport, to ask before it hands one on."""
+        return self.faces.gate
 
     @property
     def peers(self) -> tuple[str, ...]:
