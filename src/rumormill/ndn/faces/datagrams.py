@@ -98,6 +98,7 @@ class Datagrams:
         face = self._by_address.get(peer)
         if face is None:
             face = self._new_face(peer)
+            face.dialed = address
             self._appear(face)
         face.dialed = face.dialed or address
         if keep and not face.keep:
@@ -153,6 +154,8 @@ class Datagrams:
         del self._by_address[face.uri]
         if self._idle.pop(face.uri, None) is not None:
             self._count_less(face)
+            if not self._idle:
+                self._timers.cancel(_IDLE)
         self._register.went_down(face, reason)
         self._register.remove(face)
 

@@ -180,6 +180,8 @@ class Faces:
         while to_flush:
             for face in to_flush:
                 face.flush()
+                if not face.up:
+                    continue  # it was closed in this very turn
                 self._reports.busy(face)
                 if isinstance(face, StreamFace) and (face.waiting or face.slow_bytes):
                     streams.count_slow(face)

@@ -18,7 +18,7 @@ from rumormill.core.turn import Turn
 from rumormill.ndn.faces.addresses import is_local, source_of
 from rumormill.ndn.faces.face import NO_TOKEN
 from rumormill.ndn.faces.transport_face import TransportFace
-from rumormill.ndn.wire.data import Data
+from rumormill.ndn.wire.data import DATA, Data
 from rumormill.ndn.wire.interest import Interest
 from rumormill.ndn.wire.link import encode_link
 from rumormill.ndn.wire.stream import Packets
@@ -122,10 +122,12 @@ class StreamFace(TransportFace):
             self.lose("packet", "face_closed")
         elif self.waiting + len(packet) > room:
             self.lose("packet", "queue_full")
-        else:
-            for raw in self.in_fragments(packet, token, nack, MOST_PACKET):
-                self._out.append(raw)
-                self.waiting += len(raw)
+        elif found := self.in_fragments(packet, token, nack, MOST_PACKET):
+            self._out += found
+            self.waiting += sum(map(len, found))
+            self.out_nacks += nack is not None
+            self.out_data += nack is None and packet[0] == DATA
+            self.out_interests += nack is None and packet[0] != DATA
             self.queue()
 
     def flush(self) -> None:

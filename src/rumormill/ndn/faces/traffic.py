@@ -80,8 +80,8 @@ class TrafficReports:
 
     def gone(self, face: Counting) -> None:
         """A face is no more: what was not told of it yet is told now."""
-        if self._busy.pop(face.id, None) is not None:
-            self._tell(face)
+        self._busy.pop(face.id, None)
+        self._tell(face)
         self._told.pop(face.id, None)
 
     def wake(self, now: float) -> None:
