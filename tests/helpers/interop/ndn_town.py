@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import rumormill
-from rumormill import Network, Subscription
+from rumormill import Subscription
+from rumormill.core.receipt import Outcome
+from rumormill.ndn.live.network import NdnNetwork
 from tests.helpers.interop.interop_matrix import AMONG, OURS, THEIRS
 from tests.helpers.interop.ndn_forwarders import RunningForwarder, start_forwarder
 from tests.helpers.interop.ndn_python import PATIENCE, Published, PythonProgram
@@ -31,19 +33,19 @@ class Member(Protocol):
 class OurProgram:
     """A network of ours, with the methods that the original has in the tests."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: NdnNetwork) -> None:
         self.network = network
         self.subscriptions: dict[str, Subscription] = {}
 
     async def subscribe(self, topic: str) -> None:
         """Subscribe, and wait until the route stands."""
         self.subscriptions[topic] = self.network.subscribe(topic)
-        await self.network.wait_for_routes(topic, timeout=PATIENCE)  # type: ignore[attr-defined]
+        await self.network.wait_subscribed(topic, timeout=PATIENCE)
 
     async def publish(self, topic: str, data: bytes) -> Published:
         """Publish one message, and wait for what becomes of it."""
         receipt = await self.network.publish(topic, data, timeout=PATIENCE)
-        return Published(receipt.fields["outcome"] == "delivered", receipt.fields["seconds"])
+        return Published(receipt.outcome == Outcome.DELIVERED, receipt.fields["seconds"])
 
     async def messages(self, topic: str, count: int, *, timeout: float = PATIENCE) -> list[bytes]:
         """Wait for ``count`` messages of the topic."""
@@ -93,6 +95,7 @@ class Town:
         """A network of ours on a forwarder."""
         settings = {"prefix": self.prefix("ours"), **settings}
         network = await rumormill.open("ndn", bootstrap=[address], **settings)
+        assert isinstance(network, NdnNetwork)
         self._stack.push_async_callback(network.close)
         return OurProgram(network)
 
