@@ -110,6 +110,8 @@ class NodeMachine:
         return self._finish()
 
     def _take(self, input: NdnInput) -> None:
+        if self._stopped and isinstance(input, Received):
+            return  # nobody can be told that we are gone, who sends datagrams
         match input:
             case (
                 Received() | TransportOpened() | TransportClosed() | TransportFailed()
