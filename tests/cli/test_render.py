@@ -64,6 +64,7 @@ def test_the_ready_line_has_addresses_id_and_what_the_network_promises() -> None
             "ordered": False,
             "acknowledged": False,
             "signed": True,
+            "at_most_once": True,
         },
     }
 

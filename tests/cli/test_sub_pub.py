@@ -108,7 +108,7 @@ def test_pub_says_when_nobody_was_there_in_time(start: Start) -> None:
     _, address = subscriber(start)
     pub = start("pub", "another-topic", "--peer", address, "--data", "x", "--ready", "0.3")
     assert pub.end() == 1
-    assert "nobody subscribed to 'another-topic' within 0.3 s" in pub.sentence
+    assert "nobody listened to 'another-topic' within 0.3 s" in pub.sentence
 
 
 def test_a_file_that_is_too_large_is_refused_before_it_is_sent(

@@ -152,8 +152,7 @@ async def publish_one(
         return await network.publish(topic, message, ready=ready, timeout=PATIENCE, **swap)
     except NotReadyError as error:
         raise NotReadyError(
-            f"nobody subscribed to {topic!r} within {ready:g} s: "
-            f"{plural(tally.published, 'message')} published (--ready waits longer)",
+            f"{error}: {plural(tally.published, 'message')} published (--ready waits longer)",
             error.receipt,
         ) from error
 
