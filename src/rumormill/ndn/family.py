@@ -23,7 +23,7 @@ class NdnFamily(Family):
     networks = ("ndn",)
     order = 30
     listen = "tcp://127.0.0.1:0"
-    listen_example = "tcp://0.0.0.0:6363 or unix:///PATH"
+    listen_example = "tcp://0.0.0.0:6363"
     peer_example = "tcp://192.0.2.7:6363"
     topic_help = "a name, as /weather"
     key_types = ("ndn-ed25519", "ndn-ecdsa", "ndn-hmac")

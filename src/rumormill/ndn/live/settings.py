@@ -7,7 +7,7 @@ keys, and looks at its own.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Literal, NamedTuple
 
 from pydantic import field_validator
@@ -24,6 +24,7 @@ from rumormill.ndn.faces.parameters import FaceParameters
 from rumormill.ndn.forwarder.parameters import ForwarderParameters, StrategyName
 from rumormill.ndn.pubsub.parameters import PubSubParameters
 from rumormill.ndn.routing.parameters import RoutingParameters
+from rumormill.ndn.routing.static_route import read_static_route
 from rumormill.ndn.wire.name import Name, name_from_uri, name_to_uri
 
 Role = Literal["auto", "node", "client"]
@@ -67,7 +68,10 @@ class NdnParameters(LiveParameters):
     @field_validator("trust", "strategies", mode="before")
     @classmethod
     def _one_or_many_rules(cls, value: Any) -> Any:
-        return (value,) if isinstance(value, str) else value
+        several = (value,) if isinstance(value, str | PurePath) else value
+        if not isinstance(several, list | tuple):
+            return several
+        return tuple(str(each) if isinstance(each, PurePath) else each for each in several)
 
     @field_validator("prefix")
     @classmethod
@@ -131,6 +135,11 @@ class NdnSettings(NamedTuple):
         if live.role == "auto":
             return bool(live.bootstrap) and not live.listen
         return live.role == "client"
+
+    @property
+    def static_addresses(self) -> tuple[str, ...]:
+        """Where routes by hand lead."""
+        return tuple(read_static_route(route).address for route in self.routing.routes)
 
 
 PARTS: tuple[type[Parameters], ...] = (

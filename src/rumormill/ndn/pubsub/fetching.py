@@ -219,7 +219,7 @@ class Fetching(Fetcher):
             self._not_accepted(arrival, answer)
 
     def _segments(self, arrival: Arrival, manifest: Manifest, signature: Signature) -> None:
-        if self._reserved + manifest.size > self._parameters.max_reassembly_bytes:
+        if self._reserved + manifest.size > self._parameters.max_segmented_bytes:
             self._arrivals.dropped(arrival, "message", "reassembly_full")
             self._arrivals.refused(arrival, NackReason.CONGESTION, came=True)
             return
