@@ -69,8 +69,8 @@ class ForwarderParameters(Parameters):
 
     # ---- tokens
     pit_tokens: bool = False
-    """Send a token with every Interest, by which its Data is found. Without, only Interests whose
-    Data may be called otherwise get one: a name is found just as fast."""
+    """Send a token with every Interest, by which its Data is found. Without, only Interests that
+    give a prefix get one: a whole name is found just as fast."""
 
     # ---- management
     localhop_registration: bool = False

@@ -40,6 +40,8 @@ NEAR: Final = LOCALHOP + NFD
 REMOTE_COMMANDS: Final = (("rib", "register"), ("rib", "unregister"))
 """What programs on other machines may ask for, and for themselves only."""
 
+LONGEST_NAME: Final = 8000
+"""Bytes: with more, there would be no room for an answer in a packet."""
 OF_LIST: Final = 4
 """Components of the name of a list: scope, "nfd", module and verb."""
 OF_SEGMENT: Final = 6
@@ -86,6 +88,10 @@ class Manager:
         if not self._allowance(face).take(1, self._turn.now):
             self._tables.tally.dropped(face, "command", "too_many")
             self._nack(face, interest, NackReason.CONGESTION, token)
+            return True
+        if len(name) > LONGEST_NAME:
+            self._tables.tally.ignored(face, "command", "too_long")
+            self._nack(face, interest, NackReason.NO_ROUTE, token)
             return True
         parts = components(name)
         if not remote and len(parts) in (OF_LIST, OF_SEGMENT) and self._key(parts) is not None:
