@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
+from typing import Any
 
 from rumormill.core.gate import Gate
-from rumormill.core.machine import Received, Shutdown
+from rumormill.core.machine import (
+    Checked,
+    CheckedMany,
+    Hold,
+    Received,
+    Shutdown,
+    Subscribe,
+    Unsubscribe,
+)
 from rumormill.core.timers import NEVER, Alarm
 from rumormill.core.transport import (
     BytesReceived,
@@ -18,7 +27,7 @@ from rumormill.core.transport import (
     WriteReady,
 )
 from rumormill.core.turn import Turn
-from rumormill.ndn.effects import NdnInput
+from rumormill.ndn.effects import Forget, NdnInput, Publication
 from rumormill.ndn.faces.face import Face
 from rumormill.ndn.faces.faces import Faces
 from rumormill.ndn.forwarder.forwarder import Forwarder
@@ -69,7 +78,7 @@ class NodeMachine:
         self.name = name
 
         def chance() -> Random:
-            """A source of its own for each part."""
+            """A source of its own for each part of which nobody gains by foreseeing it."""
             return Random(random.getrandbits(64))
 
         self.dialing = Dialing(map(read_static_route, parameters.routing.routes))
@@ -87,11 +96,30 @@ class NodeMachine:
         dialing = self.dialing
         dialing.faces, dialing.fib, dialing.routing = self.faces, self.forwarder.fib, self.routing
         self.pubsub = PubSub(
-            turn, self._line, name, parameters.pubsub, chance(), alarm, signer, network, trust,
+            turn, self._line, name, parameters.pubsub, random, alarm, signer, network, trust,
             validated,
         )  # fmt: skip
         self._line.user = self.pubsub
         self._parts = (self.faces, self.forwarder, self.routing, self.pubsub)
+        handle_face, handle_pubsub = self.faces.handle, self.pubsub.handle
+        self._handlers: dict[type, Callable[[Any], None]] = {
+            BytesReceived: lambda input: self.faces.received(*input),
+            Received: self._received,
+            WriteReady: handle_face,
+            TransportOpened: handle_face,
+            TransportFailed: handle_face,
+            TransportClosed: handle_face,
+            Listening: handle_face,
+            Dial: self._dial,
+            Publication: handle_pubsub,
+            Forget: handle_pubsub,
+            Subscribe: handle_pubsub,
+            Unsubscribe: handle_pubsub,
+            Checked: handle_pubsub,
+            CheckedMany: handle_pubsub,
+            Hold: handle_pubsub,
+            Shutdown: self._shutdown,
+        }
         for prefix, strategy in parameters.strategies:
             self.forwarder.strategies.set(prefix, strategy)
         self._started = self._stopped = False
@@ -103,27 +131,17 @@ class NodeMachine:
         self._turn.begin(now)
         if not self._started:
             self._start()
-        if type(input) is BytesReceived:
-            self.faces.received(*input)
-        else:
-            self._take(input)
+        self._handlers[type(input)](input)
         return self._finish()
 
-    def _take(self, input: NdnInput) -> None:
-        if self._stopped and isinstance(input, Received):
-            return  # nobody can be told that we are gone, who sends datagrams
-        match input:
-            case (
-                Received() | TransportOpened() | TransportClosed() | TransportFailed()
-                | WriteReady() | BytesReceived() | Listening()
-            ):  # fmt: skip
-                self.faces.handle(input)
-            case Dial(address, keep):
-                self.dialing.dial(address, keep)
-            case Shutdown():
-                self._shutdown()
-            case _:
-                self.pubsub.handle(input)
+    def _dial(self, input: Dial) -> None:
+        if not self._stopped:
+            self.dialing.dial(*input)
+
+    def _received(self, input: Received) -> None:
+        # Nobody can be told that we are gone, who sends datagrams.
+        if not self._stopped:
+            self.faces.handle(input)
 
     def wake(self, now: float) -> list[object]:
         """A timer may be due; return what follows."""
@@ -156,7 +174,7 @@ class NodeMachine:
         self.faces.flush()
         return self._turn.take()
 
-    def _shutdown(self) -> None:
+    def _shutdown(self, input: Shutdown) -> None:
         """Our own routes are withdrawn, neighbours told, and all faces closed."""
         if self._stopped:
             return
