@@ -270,7 +270,7 @@ class Town:
         self.trace: list[TraceEvent] = []
         self.routes: dict[Name, dict[str, None]] = {}
         self._waiting: dict[Name, _Waiting] = {}
-        self._queue: list[tuple[float, int, Callable[[], None]]] = []
+        self._queue: list[tuple[float, int, Callable[[], object]]] = []
         self._order = count()
 
     def add(
@@ -303,15 +303,15 @@ class Town:
             action()
         self.now = until
 
-    def later(self, delay: float, action: Callable[..., None], *arguments: Any) -> None:
-        call: Callable[[], None] = partial(action, *arguments)
+    def later(self, delay: float, action: Callable[..., object], *arguments: Any) -> None:
+        call: Callable[[], object] = partial(action, *arguments)
         heappush(self._queue, (self.now + delay, next(self._order), call))
 
     def arm(self, member: Member) -> None:
         """See to it that a member is woken in time, as drivers do it."""
         when = member.alarm.soonest
         if when != NEVER:
-            call: Callable[[], None] = partial(self._wake, member, when)
+            call: Callable[[], object] = partial(self._wake, member, when)
             heappush(self._queue, (max(when, self.now), next(self._order), call))
 
     def _wake(self, member: Member, when: float) -> None:

@@ -62,9 +62,7 @@ def story(weather: Weather) -> tuple[Town, Member, list[Member]]:
         return [chance.uniform(0.001, weather.slowest) for _ in range(copies)]
 
     parameters = PubSubParameters(segments=True, segment_size=500, largest_packet=1200)
-    town = Town(
-        multicast=weather.multicast, nacks=weather.nacks, faults=faults, seed=weather.seed
-    )
+    town = Town(multicast=weather.multicast, nacks=weather.nacks, faults=faults, seed=weather.seed)
     alice = town.add("/alice", parameters=parameters)
     others = [
         town.add(f"/bob/{number}", "/t/x", parameters=parameters)

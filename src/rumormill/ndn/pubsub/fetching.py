@@ -220,7 +220,7 @@ class Fetching(Fetcher):
 
     def _segments(self, arrival: Arrival, manifest: Manifest, signature: Signature) -> None:
         if self._reserved + manifest.size > self._parameters.max_segmented_bytes:
-            self._arrivals.dropped(arrival, "message", "reassembly_full")
+            self._arrivals.dropped(arrival, "message", "too_many_segmented")
             self._arrivals.refused(arrival, NackReason.CONGESTION, came=True)
             return
         self._reserved += manifest.size

@@ -86,11 +86,9 @@ class PubSubParameters(Parameters):
     """Topics that we may listen to."""
     largest_notify: int = Field(default=2048, ge=256, le=MOST_PACKET)
     """Bytes of a notification; larger ones are refused. Each is kept until its message is there."""
-    hold_wait: float = Field(default=0.5, ge=0, le=60)
-    """Seconds that a notification waits while the application is behind, but at most three quarters
-    of its lifetime; then its publisher is told that we are congested."""
     max_held: int = Field(default=1024, ge=0)
-    """Notifications that wait so; further ones are answered at once."""
+    """Messages whose notifications wait while the application is behind; the publishers of further
+    ones are told that we are congested."""
 
     # ---- whom we fetch from: a notification names its publisher, and anybody may send one
 
@@ -125,7 +123,7 @@ class PubSubParameters(Parameters):
     """Segments of one message that may be asked for at once; fewer after losses."""
     largest_segmented: int = Field(default=16 * 1024 * 1024, ge=1, le=1 << 30)
     """Bytes of the largest message in segments."""
-    max_reassembly_bytes: int = Field(default=64 * 1024 * 1024, ge=1)
+    max_segmented_bytes: int = Field(default=64 * 1024 * 1024, ge=1)
     """Bytes of all messages whose segments are being fetched."""
     segments_timeout: float = Field(default=60.0, gt=0, le=3600)
     """Seconds that a message in segments may take, however steadily it comes."""

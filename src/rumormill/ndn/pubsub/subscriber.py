@@ -4,13 +4,15 @@ A message is known by its publisher, its topic and its nonce: by the name of its
 notification that comes again while it is being fetched waits for the same end. One that comes again
 later is acknowledged again, and nothing is delivered twice.
 
-While the application is behind (``Hold``), nothing new is fetched. Notifications wait a little,
-since it may only be a moment; then their publishers are told that we are congested. A publisher
-tries again until its patience is over, and forwarders that know another subscriber bring the next
-try there. What was being fetched is delivered: subscriptions have room for that much.
+While the application is behind (``Hold``), nothing new is fetched. Notifications wait for as long
+as they live, and are followed in their order when the application has caught up. Nothing is said
+meanwhile: to silence, forwarders bring the publisher's next try to another subscriber, while a Nack
+would make them ask us again. A publisher whose patience ends first knows for sure that it was not
+delivered. What was being fetched is delivered: subscriptions have room for that much.
 
-Who cannot take a message answers with a Nack, so that its publisher need not wait. NoRoute says
-that we will never take it, Congestion that we may later, or somebody else now.
+Who does not take a message answers with a Nack, so that its publisher need not wait. NoRoute says
+that we will never take it: forwarders ask the next subscriber, if there is one. Congestion says
+that there was no room, and that it is worth trying again soon.
 """
 
 from __future__ import annotations
@@ -190,6 +192,8 @@ class Subscriber:
         topic, peer = subscription.text, self._names.text(publisher)
         if arrival is not None and arrival.subscription is subscription:
             arrival.join(waiter)
+            if not arrival.fetching:
+                self._held.set(message_id, waiter.until)
             problem = ""
         elif seen is not None and seen.topic == subscription.name:
             most = self._parameters.max_acknowledgements
@@ -267,19 +271,18 @@ class Subscriber:
         self._paused = paused
         self._turn.trace(trace.SOURCE_PAUSED if paused else trace.SOURCE_RESUMED)
         if not paused:
-            for message_id in self._held.due(float("inf")):
-                arrival = self._arrivals.by_id.pop(message_id, None)
-                if arrival is not None:
-                    self._begin(arrival)
+            arrivals = self._arrivals.by_id
+            for arrival in [each for each in arrivals.values() if not each.fetching]:
+                del arrivals[arrival.id]
+                self._held.cancel(arrival.id)
+                self._begin(arrival)
 
     def _hold(self, arrival: Arrival) -> None:
-        waiter = arrival.waiters[0]
         if len(self._held) >= self._parameters.max_held:
-            self._turn_away(arrival, "held")
+            self._turn_away(arrival, "too_many_held")
             return
         self._arrivals.by_id[arrival.id] = arrival
-        wait = min(self._parameters.hold_wait, waiter.notify.lifetime * 0.00075)
-        self._held.set(arrival.id, self._turn.now + wait)
+        self._held.set(arrival.id, arrival.waiters[0].until)
 
     def _give_up(self, arrival: Arrival, nack: int, reason: str) -> None:
         """A message is not wanted any more."""
@@ -289,14 +292,12 @@ class Subscriber:
         self._arrivals.refused(arrival, nack, came=None)
 
     def wake(self) -> None:
-        """Turn away what has waited for the application long enough."""
+        """Forget what waits for the application, and whose publisher does not wait any more."""
         for message_id in self._held.due(self._turn.now):
-            arrival = self._arrivals.by_id.pop(message_id, None)
-            if arrival is not None:
-                self._turn_away(arrival, "held")
+            self._arrivals.dropped(self._arrivals.by_id.pop(message_id), "notify", "held")
 
     def next_wake(self) -> float | None:
-        """When the first of those has waited long enough."""
+        """When the first of those is to be forgotten."""
         return self._held.next_wake()
 
     def sizes(self) -> dict[str, int]:
