@@ -26,8 +26,6 @@ _ESCAPED: Final = tuple(
     for byte in range(256)
 )
 _ESCAPE: Final = re.compile(rb"%([0-9A-Fa-f]{2})?")
-_PERIODS: Final = re.compile(r"\.+")
-_DIGITS: Final = re.compile(r"0|[1-9][0-9]{0,19}")
 _HEX_DIGEST: Final = re.compile(r"[0-9A-Fa-f]{64}")
 
 
@@ -85,25 +83,34 @@ def _component_of(text: str) -> bytes:
             raise ValueError(f"{before} is followed by 64 hexadecimal digits")
         return tlv(DIGESTS[before], bytes.fromhex(after))
     if before in NUMBERS:
-        if not _DIGITS.fullmatch(after) or int(after) >= 1 << 64:
+        value = _decimal(after)
+        if not 0 <= value < 1 << 64:
             raise ValueError(f"{before} is followed by a number")
-        return tlv(NUMBERS[before], number(int(after)))
-    if not _DIGITS.fullmatch(before) or not 1 <= int(before) <= 0xFFFF:
+        return tlv(NUMBERS[before], number(value))
+    type = _decimal(before)
+    if not 1 <= type <= 0xFFFF:
         raise ValueError(f"{before!r} is no type of a component (write %3D for =)")
-    value = _value_of(after)
-    if int(before) in _DIGEST_NAMES and len(value) != 32:
+    if type in _DIGEST_NAMES and len(_value_of(after)) != 32:
         raise ValueError("a digest has 32 bytes")
-    return tlv(int(before), value)
+    return tlv(type, _value_of(after))
+
+
+def _decimal(text: str) -> int:
+    """The number that a text is, -1 if it is none or has zeros before it."""
+    if len(text) > 20 or not text.isdecimal() or not text.isascii():
+        return -1
+    return int(text) if text[0] != "0" or text == "0" else -1
 
 
 def _value_of(text: str) -> bytes:
-    if _PERIODS.fullmatch(text):
+    if not text:
+        raise ValueError("a component is empty (write ... for an empty one)")
+    if not text.strip("."):
         if len(text) < 3:
             raise ValueError("a component cannot be . or ..")
         return b"." * (len(text) - 3)
-    if not text:
-        raise ValueError("a component is empty (write ... for an empty one)")
-    return _ESCAPE.sub(_unescaped, text.encode())
+    value = text.encode()
+    return _ESCAPE.sub(_unescaped, value) if b"%" in value else value
 
 
 def _unescaped(escape: re.Match[bytes]) -> bytes:
