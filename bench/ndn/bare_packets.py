@@ -31,7 +31,7 @@ def element(type: int, value: bytes) -> bytes:
     return bytes((type, 253)) + size.to_bytes(2, "big") + value
 
 
-def _head(data: bytes, at: int) -> tuple[int, int, int]:
+def _head(data: bytes | bytearray, at: int) -> tuple[int, int, int]:
     """The type at a place, and where its value begins and ends."""
     type, at = data[at], at + 1
     if type == 253:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,7 +17,6 @@ STARTING = 30.0
 """Seconds that a program may take until it is ready."""
 PATIENCE = 240.0
 """Seconds for one measurement."""
-NUMBER_SIZE = 8
 
 CONTESTANTS = ("original", "ours")
 SIGNERS = ("digest", "ecdsa")
@@ -46,8 +46,9 @@ class End(Protocol):
 class OurEnd:
     """See :mod:`bench.ndn.our_pubsub`."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, addresses: Sequence[str]) -> None:
         self._program = program
+        self.addresses = addresses
 
     @property
     def pid(self) -> int:
@@ -111,11 +112,24 @@ async def start_pair(
             await start_original(stack, "/bench/publisher", signer, forwarder),
             await start_original(stack, "/bench/subscriber", signer, forwarder),
         )
-    options = {"publisher": [], "subscriber": []} if signer == "digest" else made_keys(folder)
+    options = options_of(signer, folder)
+    there = ["--forwarder", forwarder]
     return (
-        await start_ours(stack, "/bench/publisher", forwarder, *options["publisher"]),
-        await start_ours(stack, "/bench/subscriber", forwarder, *options["subscriber"]),
+        await start_ours(stack, "/bench/publisher", *there, *options["publisher"]),
+        await start_ours(stack, "/bench/subscriber", *there, *options["subscriber"]),
     )
+
+
+async def start_inside(
+    stack: contextlib.AsyncExitStack, signer: str, folder: Path
+) -> tuple[End, End]:
+    """A publisher of ours, and a subscriber that is its forwarder, too."""
+    options = options_of(signer, folder)
+    here = ["--listen", "tcp://127.0.0.1:0"]
+    subscriber = await start_ours(stack, "/bench/subscriber", *here, *options["subscriber"])
+    there = ["--forwarder", subscriber.addresses[0]]
+    publisher = await start_ours(stack, "/bench/publisher", *there, *options["publisher"])
+    return publisher, subscriber
 
 
 async def start_original(
@@ -126,24 +140,23 @@ async def start_original(
     return OriginalEnd(await stack.enter_async_context(program))
 
 
-async def start_ours(
-    stack: contextlib.AsyncExitStack, prefix: str, forwarder: str, *options: str
-) -> OurEnd:
+async def start_ours(stack: contextlib.AsyncExitStack, prefix: str, *options: str) -> OurEnd:
     """One program of ours."""
-    words = [prefix, "--forwarder", forwarder, *options]
-    program = Program.module(f"ours at {prefix}", "bench.ndn.our_pubsub", *words)
+    program = Program.module(f"ours at {prefix}", "bench.ndn.our_pubsub", prefix, *options)
     await stack.enter_async_context(program)
-    await program.expect("ready", STARTING)
-    return OurEnd(program)
+    ready = await program.expect("ready", STARTING)
+    return OurEnd(program, ready["addresses"])
 
 
-def made_keys(folder: Path) -> dict[str, list[str]]:
-    """ECDSA keys for both ends; options by which each has its own and trusts the other's."""
+def options_of(signer: str, folder: Path) -> dict[str, list[str]]:
+    """Options by which each end has its own key, of this kind, and trusts the other's."""
     roles = ("publisher", "subscriber")
+    if signer == "digest":
+        return {role: [] for role in roles}
     for role in roles:
         file = folder / f"{role}.json"
         if not file.exists():
-            create_key(file, f"/bench/{role}", "ecdsa")
+            create_key(file, f"/bench/{role}", signer)
     return {
         role: ["--key-file", f"{folder / role}.json", "--trust", f"{folder / other}.pub"]
         for role, other in zip(roles, reversed(roles), strict=True)

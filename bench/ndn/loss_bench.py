@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.ndn.ends import STARTING, End, start_ours, until_delivered, words_of
-from bench.ndn.pubsub_bench import FORWARDERS, SIZE
+from bench.ndn.pubsub_bench import SIZE
 from bench.progress import Progress
 from bench.siege.processes import Program, SiegeError
 from tests.helpers.interop.ndn_forwarders import start_forwarder
@@ -26,6 +26,7 @@ from tests.helpers.interop.peer_process import PeerProcessError
 
 Row = dict[str, Any]
 
+FORWARDERS = ("ndnd", "ours")
 TOPIC = "/bench/loss"
 WINDOW = 32
 CONFIRMED, DENIED = "delivered", "no_subscriber"
@@ -122,7 +123,7 @@ async def _start(
     stack: contextlib.AsyncExitStack, contestant: str, prefix: str, forwarder: str
 ) -> End:
     if contestant == "ours":
-        return await start_ours(stack, prefix, forwarder)
+        return await start_ours(stack, prefix, "--forwarder", forwarder)
     program = await PythonProgram.start(forwarder, prefix)
     return OriginalByNumber(await stack.enter_async_context(program))
 

@@ -33,7 +33,7 @@ QUICK = NdnPlan(pubsub_bench.QUICK, forwarder_bench.QUICK, loss_bench.QUICK)
 
 async def run(plan: NdnPlan, progress: Progress) -> dict[str, Any]:
     """Measure; returns the part ``ndn`` of the results."""
-    progress.begin("ndn", 4 * plan.pubsub.rounds + 4 * plan.forwarding.rounds + 4)
+    progress.begin("ndn", 6 * plan.pubsub.rounds + 4 * plan.forwarding.rounds + 4)
     missing = _missing()
     if missing:
         return {"versions": _versions(), "missing_peers": missing}

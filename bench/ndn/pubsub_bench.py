@@ -1,5 +1,7 @@
 """Publisher to subscriber, ours beside the original, over the same forwarder.
 
+Ours also without one: the subscriber is a node then, with a forwarder inside.
+
 In each round both get new processes on one forwarder, warm up, and take turns case by case, so that
 whatever else the machine does disturbs both alike. A message counts when its publisher knows that
 it was delivered: both protocols are one, and tell by an acknowledgement.
@@ -22,6 +24,7 @@ from bench.ndn.ends import (
     SIGNERS,
     End,
     confirmed,
+    start_inside,
     start_pair,
     until_delivered,
     words_of,
@@ -35,9 +38,11 @@ from tests.helpers.interop.peer_process import PeerProcessError
 Row = dict[str, Any]
 Sample = dict[str, Any]
 
+TOPIC = "/bench/topic"
 SIZE = 1024
 WINDOWS = (1, 32)
-FORWARDERS = ("ndnd", "ours")
+INSIDE = "inside"
+FORWARDERS = ("ndnd", "ours", INSIDE)
 HOPS = ("publisher", "forwarder", "subscriber")
 
 
@@ -47,6 +52,11 @@ class Case(NamedTuple):
     forwarder: str
     signer: str
     window: int
+
+
+def contestants_on(forwarder: str) -> tuple[str, ...]:
+    """Who can be measured on a forwarder."""
+    return ("ours",) if forwarder == INSIDE else CONTESTANTS
 
 
 CASES = tuple(Case(*case) for case in itertools.product(FORWARDERS, SIGNERS, WINDOWS))
@@ -82,7 +92,7 @@ async def run(plan: PubSubPlan, progress: Progress) -> Row:
             where = f"ndn, messages over {forwarder}, {signer}: round {number + 1}"
             progress.step(where)
             # Whoever comes first in one round comes last in the next.
-            names = CONTESTANTS if number % 2 == 0 else tuple(reversed(CONTESTANTS))
+            names = contestants_on(forwarder)[:: 1 if number % 2 == 0 else -1]
             try:
                 await _round(forwarder, signer, names, plan, measured)
             except (SiegeError, PeerProcessError, TimeoutError) as error:
@@ -95,22 +105,21 @@ async def run(plan: PubSubPlan, progress: Progress) -> Row:
 class Pair:
     """A publisher and a subscriber, and the forwarder between them."""
 
-    def __init__(self, publisher: End, subscriber: End, forwarder: RunningForwarder) -> None:
+    def __init__(self, publisher: End, subscriber: End, forwarder: RunningForwarder | None) -> None:
         self._publisher = publisher
-        self._topic = "/bench/topic"
-        self._processes = (publisher.pid, forwarder.process_id, subscriber.pid)
         self._subscriber = subscriber
+        between = None if forwarder is None else forwarder.process_id
+        self._processes = (publisher.pid, between, subscriber.pid)
 
-    async def begin(self, topic: str) -> None:
+    async def begin(self) -> None:
         """Subscribe, until messages arrive."""
-        self._topic = topic
-        await self._subscriber.receive(topic)
-        await until_delivered(self._publisher, topic, SIZE)
+        await self._subscriber.receive(TOPIC)
+        await until_delivered(self._publisher, TOPIC, SIZE)
 
     async def measure(self, window: int, count: int) -> Sample:
         """Publish so many."""
         before = self._cpu()
-        done = await self._publisher.publish(self._topic, count, SIZE, window)
+        done = await self._publisher.publish(TOPIC, count, SIZE, window)
         after = self._cpu()
         ordered = sorted(done["times_ms"])
         hops = [(end - begin) / count * 1e6 for begin, end in zip(before, after, strict=True)]
@@ -125,7 +134,7 @@ class Pair:
         }
 
     def _cpu(self) -> list[float]:
-        return [cpu_seconds(pid) for pid in self._processes]
+        return [0.0 if pid is None else cpu_seconds(pid) for pid in self._processes]
 
 
 async def _round(
@@ -148,15 +157,18 @@ async def _round(
 async def _started(
     forwarder: str, signer: str, names: Sequence[str]
 ) -> AsyncIterator[dict[str, Pair]]:
-    """Each contestant on a forwarder of its own."""
+    """Each contestant on a forwarder of its own, or with one inside."""
     async with contextlib.AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         pairs = {}
         for name in names:
-            place = await stack.enter_async_context(await start_forwarder(forwarder, folder))
-            ends = await start_pair(stack, name, signer, place.tcp, folder)
-            pairs[name] = Pair(*ends, place)
-            await pairs[name].begin(f"/bench/{name}")
+            if forwarder == INSIDE:
+                pairs[name] = Pair(*await start_inside(stack, signer, folder), None)
+            else:
+                place = await stack.enter_async_context(await start_forwarder(forwarder, folder))
+                ends = await start_pair(stack, name, signer, place.tcp, folder)
+                pairs[name] = Pair(*ends, place)
+            await pairs[name].begin()
         yield pairs
 
 
