@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 from typing import Any, TypeVar
 
 from rumormill.core.machine import Received, Send
@@ -96,7 +97,7 @@ class End:
         self.interests: list[Interest] = []
         self.data: list[Data] = []
         self.nacks: list[tuple[Interest, int]] = []
-        self._mail = Mail(new_node("stranger").routing._random)
+        self._mail = Mail(Random(1))
 
     def take(self, effect: object) -> None:
         """The node wants something; perhaps it is for us."""

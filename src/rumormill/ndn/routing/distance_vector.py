@@ -10,20 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from random import Random
-from typing import Literal, Protocol, TypeAlias
+from typing import Protocol
 
 from rumormill.core import trace
 from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
-from rumormill.core.timers import Alarm, Timers
+from rumormill.core.timers import Alarm
 from rumormill.core.turn import Turn
 from rumormill.ndn.faces.face import Face
-from rumormill.ndn.routing.events import (
-    LEFT_ALONE,
-    NEIGHBOUR_DOWN,
-    NEIGHBOUR_UP,
-    ROUTES_ASKED,
-    ROUTING_RETRY,
-)
+from rumormill.ndn.routing.events import ROUTES_ASKED, ROUTING_RETRY
 from rumormill.ndn.routing.hearing import SCOPED, Hearing
 from rumormill.ndn.routing.mail import Mail
 from rumormill.ndn.routing.messages import (
@@ -35,6 +29,7 @@ from rumormill.ndn.routing.messages import (
     node_with_epoch,
 )
 from rumormill.ndn.routing.neighbour import HELLO_COST, NEVER_YET, Neighbour, Phase
+from rumormill.ndn.routing.neighbourhood import AGAIN, EXPIRY, UPDATE, Neighbourhood
 from rumormill.ndn.routing.parameters import RoutingParameters
 from rumormill.ndn.routing.table import RouteSink, Table
 from rumormill.ndn.routing.telling import Telling
@@ -44,23 +39,11 @@ from rumormill.ndn.wire.interest import Interest
 from rumormill.ndn.wire.link import NackReason
 from rumormill.ndn.wire.name import Name, name_to_uri
 
-PROTOCOL = "rumormill-routing/1"
-"""What neighbours speak, in trace events."""
-
 MOST_ERRORS = 8
 """Messages that cannot be read until whoever sends them is left alone."""
 
-STRANGER_PROBES = 3
-"""Hellos to somebody who said hello and answers none: by UDP it may be somebody else's address."""
-
-JITTER = 0.1
-"""Of the time between two hellos, at most, so that not all neighbours say it at once."""
-
-_What: TypeAlias = Literal["hello", "again", "update", "expiry"]
-_HELLO: _What = "hello"  # the next hello is due, or the next probe
-_AGAIN: _What = "again"  # an update has not been answered
-_UPDATE: _What = "update"  # changes have waited for more of them
-_EXPIRY: _What = "expiry"  # no answer for long
+MOST_ATTEMPTS = 32
+"""To which attempts of an update are counted; who answers none is given up by its hellos."""
 
 
 class ReachUser(Protocol):
@@ -87,27 +70,28 @@ class DistanceVector:
         self._turn = turn
         self._user = user
         self._parameters = parameters
-        self._random = random
         self.node = node_with_epoch(name, random.randbytes(EPOCH_SIZE))
+        """What this node is called in this life."""
         if len(self.node) > MOST_NODE_BYTES:
             raise LocalProtocolError(f"the name of a node must be shorter: {name_to_uri(name)}")
-        """What this node is called in this life."""
-        self._neighbours: dict[Face, Neighbour] = {}
-        self._timers: Timers[tuple[Neighbour, _What]] = Timers(alarm)
         self._mail = Mail(random)
+        self._near = Neighbourhood(turn, self.node, parameters, random, alarm, self._mail)
+        everybody = self._near.by_face.values
         self.table = Table(routes, self, parameters, alarm)
-        self._telling = Telling(
-            turn, self.node, self.table, self._neighbours.values, parameters,
-            self._post_update, self._tell_later,
+        self._hearing = self._near.hearing = Hearing(
+            turn, self.node, self.table, everybody, parameters
+        )
+        self._telling = self._near.telling = Telling(
+            turn, self.node, self.table, everybody, parameters, self._post_update,
+            self._tell_later,
         )  # fmt: skip
-        self._hearing = Hearing(turn, self.node, self.table, self._neighbours.values, parameters)
         self._stopped = not parameters.announce
 
     # ---- what others ask
 
     def neighbours(self) -> list[Neighbour]:
         """Those that hellos go both ways with."""
-        return [each for each in self._neighbours.values() if each.phase is Phase.UP]
+        return [each for each in self._near.by_face.values() if each.phase is Phase.UP]
 
     def announced(self) -> Iterable[Name]:
         """Prefixes that neighbours are told to be here."""
@@ -115,10 +99,10 @@ class DistanceVector:
 
     def sizes(self) -> dict[str, int]:
         """How much is kept, for tests of memory."""
-        everybody = self._neighbours.values()
+        everybody = self._near.by_face.values()
         return {
-            "neighbours": len(self._neighbours),
-            "routing_timers": len(self._timers),
+            "neighbours": len(self._near.by_face),
+            "routing_timers": len(self._near.timers),
             "routing_told": sum(len(each.told.vector) for each in everybody),
             "routing_dirty": sum(len(each.told.dirty) for each in everybody),
             **self._hearing.sizes(),
@@ -147,18 +131,18 @@ class DistanceVector:
         is dialed, as may be with datagrams.
         """
         if dialed and not self._stopped:
-            neighbour = self._neighbours.get(face)
+            neighbour = self._near.by_face.get(face)
             if neighbour is not None:
                 neighbour.dialed = True
-            elif (neighbour := self._meet(face, dialed=True)) is not None:
-                self._probe(neighbour)
+            elif (neighbour := self._near.meet(face, dialed=True)) is not None:
+                self._near.probe(neighbour)
 
     def face_down(self, face: Face, reason: str) -> None:
         """A face is gone, and what was reached by it too."""
-        neighbour = self._neighbours.get(face)
+        neighbour = self._near.by_face.get(face)
         if neighbour is not None:
-            self._lose(neighbour, reason)
-            self._remove(neighbour)
+            self._near.lose(neighbour, reason)
+            self._near.remove(neighbour)
 
     # ---- packets
 
@@ -190,7 +174,7 @@ class DistanceVector:
 
     def data(self, face: Face, data: Data) -> None:
         """An answer to one of our messages came, perhaps."""
-        neighbour = self._neighbours.get(face)
+        neighbour = self._near.by_face.get(face)
         if neighbour is None:
             return
         unanswered = neighbour.told.unanswered
@@ -199,29 +183,29 @@ class DistanceVector:
             return
         neighbour.last_answer = self._turn.now
         if is_update:
-            self._timers.cancel((neighbour, _AGAIN))
+            self._near.timers.cancel((neighbour, AGAIN))
             self._telling.answered(neighbour)
             return
         neighbour.hellos.clear()
         neighbour.answered = True
         if neighbour.phase is Phase.UP:
-            self._hello_later(neighbour)
+            self._near.hello_later(neighbour)
         else:
-            self._perhaps_up(neighbour)
+            self._near.perhaps_up(neighbour)
 
     def nack(self, face: Face, interest: Interest, reason: int) -> None:
         """Somebody has no use for a message of ours: a forwarder of other make."""
-        neighbour = self._neighbours.get(face)
+        neighbour = self._near.by_face.get(face)
         if neighbour is None or interest.name not in neighbour.hellos or neighbour.spoken:
             return
         neighbour.hellos.clear()
         if not neighbour.datagrams:
-            self._leave_alone(neighbour, "nack")
+            self._near.leave_alone(neighbour, "nack")
 
     # ---- messages
 
     def _hello(self, face: Face, hello: Hello) -> bool:
-        neighbour = self._neighbours.get(face) or self._meet(face, dialed=False)
+        neighbour = self._near.by_face.get(face) or self._near.meet(face, dialed=False)
         if neighbour is None or hello.node == neighbour.former:
             return False
         if not neighbour.allowance.take(HELLO_COST, self._turn.now):
@@ -231,7 +215,7 @@ class DistanceVector:
             neighbour.phase, neighbour.tries = Phase.PROBING, 0
         if hello.node != neighbour.node:
             if neighbour.node is not None:
-                self._lose(neighbour, "restarted")
+                self._near.lose(neighbour, "restarted")
                 neighbour.hello_at = NEVER_YET
                 neighbour.former = neighbour.node
             neighbour.node = hello.node
@@ -240,16 +224,9 @@ class DistanceVector:
         neighbour.spoken = True
         if neighbour.phase is Phase.UP:
             self._compare(neighbour, hello)
-        elif not self._perhaps_up(neighbour):
-            self._answer_hello(neighbour)
+        elif not self._near.perhaps_up(neighbour):
+            self._near.answer_hello(neighbour)
         return True
-
-    def _answer_hello(self, neighbour: Neighbour) -> None:
-        """Who says hello is there: say it, too, unless we just have."""
-        if self._turn.now - neighbour.hello_at >= self._parameters.answer_timeout:
-            if neighbour.dialed:  # of others nobody knows whether it is their address
-                neighbour.tries = 0
-            self._probe(neighbour)
 
     def _compare(self, neighbour: Neighbour, hello: Hello) -> None:
         """Has one of us missed something?"""
@@ -260,10 +237,10 @@ class DistanceVector:
         if self._hearing.in_doubt(neighbour, hello):
             neighbour.heard.synced = False
             self._turn.trace(ROUTES_ASKED, peer=neighbour.face.peer, reason="differs")
-            self._say_hello(neighbour)
+            self._near.say_hello(neighbour)
 
     def _update(self, face: Face, update: Update) -> bool:
-        neighbour = self._neighbours.get(face)
+        neighbour = self._near.by_face.get(face)
         if neighbour is None or neighbour.phase is not Phase.UP or neighbour.node != update.node:
             # It thinks that we know each other, or is just ahead of us: it will tell us again.
             self._turn.trace(trace.IGNORED, peer=face.peer, reason="no_neighbour")
@@ -271,178 +248,55 @@ class DistanceVector:
         return self._hearing.update(neighbour, update)
 
     def _goodbye(self, face: Face, goodbye: Goodbye) -> None:
-        neighbour = self._neighbours.get(face)
+        neighbour = self._near.by_face.get(face)
         if neighbour is not None and neighbour.node == goodbye.node:
-            self._lose(neighbour, "goodbye")
+            self._near.lose(neighbour, "goodbye")
             neighbour.former, neighbour.node = neighbour.node, None
-            self._silent(neighbour)
+            self._near.silent(neighbour)
 
     def _bad_message(self, face: Face) -> None:
-        neighbour = self._neighbours.get(face)
+        neighbour = self._near.by_face.get(face)
         if neighbour is not None:
             neighbour.errors += 1
             if neighbour.errors >= MOST_ERRORS:
-                self._leave_alone(neighbour, "protocol_errors")
+                self._near.leave_alone(neighbour, "protocol_errors")
 
     def _ourselves(self, face: Face) -> None:
-        neighbour = self._neighbours.get(face)
+        neighbour = self._near.by_face.get(face)
         if neighbour is not None and neighbour.phase is not Phase.ALONE:
-            self._leave_alone(neighbour, "ourselves")
-
-    # ---- the life of a neighbour
-
-    def _meet(self, face: Face, *, dialed: bool) -> Neighbour | None:
-        if len(self._neighbours) >= self._parameters.max_neighbours:
-            self._turn.trace(trace.IGNORED, peer=face.peer, reason="too_many_neighbours")
-            return None
-        neighbour = self._neighbours[face] = Neighbour(face, self._parameters, dialed=dialed)
-        return neighbour
-
-    def _probe(self, neighbour: Neighbour) -> None:
-        """Say hello to somebody of whom we do not know whether it will answer."""
-        parameters = self._parameters
-        neighbour.phase = Phase.PROBING
-        most = parameters.probes if neighbour.dialed else STRANGER_PROBES
-        if neighbour.tries >= most:
-            if neighbour.dialed and (neighbour.spoken or neighbour.datagrams):
-                self._timers.set((neighbour, _HELLO), self._turn.now + parameters.probe_interval)
-                neighbour.tries = most - 1
-            elif neighbour.dialed:
-                self._leave_alone(neighbour, "silent")
-                return
-            else:
-                self._remove(neighbour)
-                return
-        else:
-            delay = min(parameters.answer_timeout * 2.0**neighbour.tries, parameters.hello_interval)
-            self._timers.set((neighbour, _HELLO), self._turn.now + delay)
-        neighbour.tries += 1
-        if neighbour.tries > 1:
-            self._turn.trace(
-                ROUTING_RETRY, peer=neighbour.face.peer, what="hello", attempt=neighbour.tries
-            )
-        self._send_hello(neighbour)
-
-    def _perhaps_up(self, neighbour: Neighbour) -> bool:
-        """Do hellos go both ways now?"""
-        if neighbour.node is None or not neighbour.answered:
-            return False
-        neighbour.phase = Phase.UP
-        neighbour.last_answer = self._turn.now
-        neighbour.errors = 0
-        self._turn.trace(
-            NEIGHBOUR_UP, peer=neighbour.face.peer, protocol=PROTOCOL,
-            outbound=neighbour.dialed, node=name_to_uri(neighbour.node),
-        )  # fmt: skip
-        self._timers.set((neighbour, _EXPIRY), self._turn.now + self._patience)
-        self._hello_later(neighbour)
-        self._telling.restart(neighbour)
-        return True
-
-    def _lose(self, neighbour: Neighbour, reason: str) -> None:
-        """What it has told counts no more, and it has to be told all again."""
-        neighbour.answered = False
-        neighbour.hellos.clear()
-        neighbour.tries = 0
-        for what in (_HELLO, _AGAIN, _UPDATE, _EXPIRY):
-            self._timers.cancel((neighbour, what))
-        if neighbour.phase is Phase.UP:
-            neighbour.phase = Phase.PROBING
-            self._turn.trace(NEIGHBOUR_DOWN, peer=neighbour.face.peer, reason=reason)
-            self._hearing.forget(neighbour)
-            neighbour.forget()
-
-    def _silent(self, neighbour: Neighbour) -> None:
-        """Somebody is lost whose face is still there: look for it, if it was we who wanted it."""
-        if neighbour.dialed:
-            self._timers.set((neighbour, _HELLO), self._turn.now + self._parameters.hello_interval)
-        else:
-            self._remove(neighbour)
-
-    def _leave_alone(self, neighbour: Neighbour, reason: str) -> None:
-        self._turn.trace(LEFT_ALONE, peer=neighbour.face.peer, reason=reason)
-        self._lose(neighbour, reason)
-        if neighbour.dialed:
-            neighbour.phase = Phase.ALONE
-        else:
-            self._remove(neighbour)
-
-    def _remove(self, neighbour: Neighbour) -> None:
-        self._lose(neighbour, "removed")
-        del self._neighbours[neighbour.face]
+            self._near.leave_alone(neighbour, "ourselves")
 
     # ---- time
-
-    @property
-    def _patience(self) -> float:
-        """Seconds that a neighbour may take to answer anything."""
-        return self._parameters.hello_losses * self._parameters.hello_interval
 
     def wake(self, now: float) -> None:
         """Say hello, tell changes, send again, and give up, as it is time."""
         self.table.wake(now)
-        for neighbour, what in self._timers.due(now):
-            if neighbour.face not in self._neighbours:
+        for neighbour, what in self._near.timers.due(now):
+            if neighbour.face not in self._near.by_face:
                 continue  # what was due before it has removed it
-            if what is _UPDATE:
+            if what == UPDATE:
                 self._telling.tell(neighbour)
-            elif what is _AGAIN:
+            elif what == AGAIN:
                 self._send_again(neighbour)
-            elif what is _EXPIRY:
-                self._expire(neighbour, now)
+            elif what == EXPIRY:
+                self._near.expire(neighbour, now)
             elif neighbour.phase is Phase.UP:
-                self._say_hello(neighbour)
+                self._near.say_hello(neighbour)
             else:
-                self._probe(neighbour)
+                self._near.probe(neighbour)
 
     def next_wake(self) -> float | None:
         """When :meth:`wake` has something to do."""
-        times = (self._timers.next_wake(), self.table.next_wake())
+        times = (self._near.timers.next_wake(), self.table.next_wake())
         return min((when for when in times if when is not None), default=None)
 
     def shutdown(self) -> None:
         """Say goodbye to all neighbours; nothing is told or heard any more."""
         for neighbour in self.neighbours():
             self._mail.send(neighbour.face, Goodbye(self.node))
-        for neighbour in list(self._neighbours.values()):
-            self._remove(neighbour)
+        for neighbour in list(self._near.by_face.values()):
+            self._near.remove(neighbour)
         self._stopped = True
-
-    def _expire(self, neighbour: Neighbour, now: float) -> None:
-        until = neighbour.last_answer + self._patience
-        if now < until:
-            self._timers.set((neighbour, _EXPIRY), until)
-        else:
-            self._lose(neighbour, "silent")
-            self._silent(neighbour)
-
-    def _say_hello(self, neighbour: Neighbour) -> None:
-        """A hello to a neighbour that is up; soon again if the last one was not answered."""
-        if neighbour.hellos:
-            self._turn.trace(
-                ROUTING_RETRY, peer=neighbour.face.peer, what="hello", attempt=len(neighbour.hellos)
-            )
-        self._send_hello(neighbour)
-        self._hello_later(neighbour)
-
-    def _hello_later(self, neighbour: Neighbour) -> None:
-        seconds = self._parameters.hello_interval
-        if neighbour.hellos:
-            # Each hello that is not answered doubles the time, so that a loss is mended soon and
-            # who is gone is not flooded.
-            seconds = min(
-                seconds, self._parameters.answer_timeout * 2.0 ** (len(neighbour.hellos) - 1)
-            )
-        seconds *= 1.0 - JITTER * self._random.random()
-        self._timers.set((neighbour, _HELLO), self._turn.now + seconds)
-
-    def _send_hello(self, neighbour: Neighbour) -> None:
-        told = neighbour.told
-        hello = Hello(
-            self.node, told.sequence, told.vector.digest, wants_all=not neighbour.heard.synced
-        )
-        neighbour.hello_at = self._turn.now
-        neighbour.sent_hello(self._mail.send(neighbour.face, hello).name)
 
     # ---- updates on their way
 
@@ -451,12 +305,12 @@ class DistanceVector:
         return self._mail.send(neighbour.face, update)
 
     def _tell_later(self, neighbour: Neighbour, seconds: float) -> None:
-        self._timers.at_latest((neighbour, _UPDATE), self._turn.now + seconds)
+        self._near.timers.at_latest((neighbour, UPDATE), self._turn.now + seconds)
 
     def _again_later(self, neighbour: Neighbour, attempt: int) -> None:
         parameters = self._parameters
         seconds = min(parameters.answer_timeout * 2.0 ** (attempt - 1), parameters.hello_interval)
-        self._timers.set((neighbour, _AGAIN), self._turn.now + seconds)
+        self._near.timers.set((neighbour, AGAIN), self._turn.now + seconds)
 
     def _send_again(self, neighbour: Neighbour) -> None:
         unanswered = neighbour.told.unanswered
@@ -477,7 +331,3 @@ class DistanceVector:
     def reached(self, destination: Destination, reachable: bool) -> None:
         """There is a way now, or there is none any more."""
         self._user.reached(destination, reachable)
-
-
-MOST_ATTEMPTS = 32
-"""To which attempts of an update are counted; who answers none is given up by its hellos."""
