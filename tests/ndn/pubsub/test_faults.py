@@ -10,7 +10,7 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumormill.core.machine import Deliver, Unsubscribe
+from rumormill.core.machine import Deliver, Hold, Unsubscribe
 from rumormill.ndn.effects import PublicationEnded
 from rumormill.ndn.pubsub.parameters import PubSubParameters
 from tests.helpers.ndn.pubsub import Member, Packet, Town
@@ -31,7 +31,7 @@ class Weather(NamedTuple):
     subscribers: int
     messages: int
     upheavals: int
-    """How often somebody leaves the topic or loses its line, for a while."""
+    """How often somebody leaves the topic, loses its line or falls behind, for a while."""
     large: bool
     """Messages in segments."""
 
@@ -80,7 +80,11 @@ def story(weather: Weather) -> tuple[Town, Member, list[Member]]:
 
 def _upheaval(town: Town, chance: Random, who: Member) -> None:
     begin, length = chance.uniform(0, 4), chance.uniform(0.1, 3)
-    if who.name != "/alice" and chance.random() < 0.5:
+    kind = chance.random()
+    if who.name != "/alice" and kind < 0.3:
+        town.later(begin, who.feed, Hold(True))
+        town.later(begin + length, who.feed, Hold(False))
+    elif who.name != "/alice" and kind < 0.6:
         town.later(begin, who.feed, Unsubscribe("/t/x"))
         town.later(begin + length, who.subscribe, "/t/x")
     else:

@@ -100,6 +100,12 @@ class Arrival(Flight):
         self.reserved = 0
         """Bytes set aside for its segments."""
 
+    @property
+    def source(self) -> str | None:
+        """Whose checks it is among. A stranger could choose another name each time, so all of them
+        are one."""
+        return None if self.stranger else self.sender
+
     def answered(self, data: Data) -> None:
         """It is there, or its manifest."""
         self.fetcher.answered(self, data)

@@ -140,7 +140,7 @@ class Fetching(Fetcher):
             return
         arrival.check = self._checks.begin(
             Unverified("message", subscription.name, signature, message, verified),
-            sender,
+            arrival.source,
             lambda answer: self._checked(arrival, message, answer),
         )
 
@@ -205,7 +205,7 @@ class Fetching(Fetcher):
         else:
             arrival.check = self._checks.begin(
                 Unverified("manifest", arrival.subscription.name, signature),
-                arrival.sender,
+                arrival.source,
                 lambda answer: self._manifest_checked(arrival, manifest, signature, answer),
             )
 

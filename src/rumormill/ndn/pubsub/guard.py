@@ -1,9 +1,12 @@
 """How much we may be made to send to publishers that others name.
 
 A notification says where its message is to be fetched, and nothing ties that to who sent it: with
-it, anybody can make us send Interests to somebody else (reflection). So fetches are bounded in all,
-by publisher and by topic; and publishers that we have had no message of yet, which is all that a
-stranger can name without having a message there, share one small account of failures.
+it, anybody can make us send Interests to somebody else (reflection), three for one. So fetches are
+bounded in all, by publisher and by topic, and those that fail are counted: for each publisher that
+we have had a message of, and for all others together, since a stranger can invent as many as it
+likes. Whose failures time has not paid for is strained: only a few fetches at once, and each is
+tried once, so that we send no more than we get. Nobody is turned away for good, since it may be
+somebody else who has made up the notifications.
 """
 
 from __future__ import annotations
@@ -23,8 +26,8 @@ class _Failures:
         self._count = 0.0
         self._since = now
 
-    def add(self, now: float, rate: float) -> None:
-        self._count = self.open(now, rate) + 1.0
+    def add(self, now: float, rate: float, most: int) -> None:
+        self._count = min(self.open(now, rate) + 1.0, most)
         self._since = now
 
     def open(self, now: float, rate: float) -> float:
@@ -35,12 +38,13 @@ class FetchGuard:
     """Who may be fetched from now.
 
     >>> guard = FetchGuard(PubSubParameters(stranger_failures=1))
-    >>> stranger = guard.begin(b"\\x08\\x01a")
-    >>> stranger, guard.refusal(b"\\x08\\x01b", now=0.0)
-    (True, 'stranger_failures')
-    >>> guard.end(b"\\x08\\x01a", stranger, came=True, now=0.0)
-    >>> guard.refusal(b"\\x08\\x01b", now=0.0)
-    ''
+    >>> guard.is_strained(b"\\x08\\x01a", now=0.0), guard.begin(b"\\x08\\x01a")
+    (False, True)
+    >>> guard.is_strained(b"\\x08\\x01b", now=0.0)
+    True
+    >>> guard.end(b"\\x08\\x01a", stranger=True, came=True, now=0.0)
+    >>> guard.is_strained(b"\\x08\\x01b", now=0.0)
+    False
     """
 
     def __init__(self, parameters: PubSubParameters) -> None:
@@ -52,21 +56,31 @@ class FetchGuard:
         self._strangers = _Failures(0.0)
         self._stranger_fetches = 0
 
-    def refusal(self, publisher: Name, now: float) -> str:
+    def refusal(self, publisher: Name, strained: bool) -> str:
         """Why nothing may be fetched from a publisher now; "" if it may."""
         parameters = self._parameters
         if self._fetches >= parameters.max_fetches:
             return "too_many_fetches"
-        if self._by_publisher.get(publisher, 0) >= parameters.max_fetches_per_publisher:
+        of_publisher = self._by_publisher.get(publisher, 0)
+        if of_publisher >= parameters.max_fetches_per_publisher:
             return "publisher_fetches"
+        if strained:
+            if publisher in self._known:
+                return "publisher_failures" if of_publisher >= parameters.strained_fetches else ""
+            if self._stranger_fetches >= parameters.strained_fetches:
+                return "stranger_failures"
+        return ""
+
+    def is_strained(self, publisher: Name, now: float) -> bool:
+        """Whether too many fetches have failed that time has not paid for. What is being fetched
+        from strangers counts as if it had failed."""
+        parameters = self._parameters
         known = self._known.get(publisher)
         if known is not None:
             failures = known.open(now, parameters.publisher_failure_rate)
-            return "publisher_failures" if failures >= parameters.publisher_failures else ""
+            return failures >= parameters.publisher_failures
         failures = self._strangers.open(now, parameters.stranger_failure_rate)
-        if failures + self._stranger_fetches >= parameters.stranger_failures:
-            return "stranger_failures"
-        return ""
+        return failures + self._stranger_fetches >= parameters.stranger_failures
 
     def begin(self, publisher: Name) -> bool:
         """A fetch begins; returns whether it is from a stranger, which :meth:`end` asks for."""
@@ -90,11 +104,15 @@ class FetchGuard:
         if came:
             self._met(publisher, now)
         elif came is False:
+            parameters = self._parameters
             known = self._known.get(publisher)
+            # Up to twice what is allowed, so that an end of it is in sight.
             if known is None:
-                self._strangers.add(now, self._parameters.stranger_failure_rate)
+                most = 2 * parameters.stranger_failures
+                self._strangers.add(now, parameters.stranger_failure_rate, most)
             else:
-                known.add(now, self._parameters.publisher_failure_rate)
+                most = 2 * parameters.publisher_failures
+                known.add(now, parameters.publisher_failure_rate, most)
 
     def _met(self, publisher: Name, now: float) -> None:
         known = self._known

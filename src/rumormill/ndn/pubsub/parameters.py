@@ -99,16 +99,18 @@ class PubSubParameters(Parameters):
     max_fetches_per_topic: int = Field(default=768, ge=1)
     """Those of one topic."""
     publisher_failures: int = Field(default=32, ge=1)
-    """Fetches from a publisher that may fail, of those that we have had a message of; past it
-    nothing is fetched there until time has paid for them."""
+    """Fetches from a publisher that may fail, of those that we have had a message of. Past it, and
+    until time has paid for them, each further one is tried once, and few at a time."""
     publisher_failure_rate: float = Field(default=2.0, gt=0)
     """Failures of one publisher that time pays for each second."""
     stranger_failures: int = Field(default=256, ge=1)
     """The same for all publishers together that we have had no message of yet; what is being
     fetched from them counts as if it had failed. This bounds the Interests that others can make us
-    send to somebody who never asked for it."""
+    send to somebody who never asked for it: past it, we send no more than we get."""
     stranger_failure_rate: float = Field(default=20.0, gt=0)
     """Failures of strangers that time pays for each second."""
+    strained_fetches: int = Field(default=16, ge=1)
+    """Fetches at once of a publisher, or of strangers, with too many failures."""
     max_publishers: int = Field(default=4096, ge=1)
     """Publishers that are remembered as ones that we have had a message of."""
 

@@ -221,6 +221,7 @@ class Publisher:
         )
         if len(notify.raw) > parameters.largest_data:
             raise LocalProtocolError("topic, prefix and hint are too long for one packet")
+        self.announce()  # before there is something to be sent when the route stands
         open = _Publication(
             self, publication, topic_name, notify, kept, now, now + parameters.patience
         )
@@ -231,7 +232,6 @@ class Publisher:
         )  # fmt: skip
         self._publications[token] = open
         self._state.add(kept)
-        self.announce()
         if not room:
             self._give_up(open, "too_many_publications")
         elif self._refusal:

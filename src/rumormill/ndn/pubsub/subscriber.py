@@ -18,6 +18,7 @@ that there was no room, and that it is worth trying again soon.
 from __future__ import annotations
 
 from functools import partial
+from typing import Final
 
 from rumormill.core import trace
 from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
@@ -39,8 +40,11 @@ from rumormill.ndn.wire.link import NackReason
 from rumormill.ndn.wire.name import Name
 from rumormill.ndn.wire.notify import decode_notify, message_name, notify_name
 
-DIGEST_COMPONENT = 34
+DIGEST_COMPONENT: Final = 34
 """Bytes of the component that ends the name of an Interest with parameters."""
+
+LONGEST_WAIT: Final = 60.0
+"""Seconds that we believe a notification waits for its answer, whatever it says."""
 
 
 class Subscriber:
@@ -158,7 +162,8 @@ class Subscriber:
             # No Nack: it would come back to us as the answer to our own notification.
             self._turn.trace(trace.IGNORED, topic, message_id, reason="own_message")
             return
-        waiter = Waiter(interest, token, self._turn.now + interest.lifetime / 1000)
+        lifetime = min(interest.lifetime / 1000, LONGEST_WAIT)
+        waiter = Waiter(interest, token, self._turn.now + lifetime)
         if self._is_known(message_id, subscription, publisher, waiter):
             return
         fetch = encode_interest(
@@ -213,7 +218,10 @@ class Subscriber:
     def _begin(self, arrival: Arrival) -> None:
         """Believe a notification, or have it checked first, and fetch the message."""
         subscription = arrival.subscription
-        refusal = self._guard.refusal(arrival.publisher, self._turn.now)
+        strained = self._guard.is_strained(arrival.publisher, self._turn.now)
+        if strained:
+            arrival.timeouts = self._parameters.fetch_attempts - 1  # the first try is the last
+        refusal = self._guard.refusal(arrival.publisher, strained)
         if not refusal and subscription.fetches >= self._parameters.max_fetches_per_topic:
             refusal = "topic_fetches"
         if refusal:
@@ -240,7 +248,7 @@ class Subscriber:
     def _check(self, arrival: Arrival, waiter: Waiter) -> None:
         subject = Unverified("notify", arrival.subscription.name, waiter.notify.signature)
         answer = partial(self._checked, arrival, waiter)
-        arrival.check = self._checks.begin(subject, arrival.sender, answer)
+        arrival.check = self._checks.begin(subject, arrival.source, answer)
 
     def _checked(self, arrival: Arrival, waiter: Waiter, answer: Checked) -> None:
         """What came of the signature of a notification."""
@@ -260,7 +268,7 @@ class Subscriber:
                 arrival.waiters = others
                 self._check(arrival, others[0])
             else:
-                self._arrivals.refused(arrival, NackReason.NO_ROUTE, came=None)
+                self._arrivals.refused(arrival, NackReason.NO_ROUTE, came=False)
 
     # ---- when the application is behind
 
