@@ -61,6 +61,9 @@ class ClientBench:
         )  # fmt: skip
         self.now = now
         self.effects: list[object] = []
+        """All that it wanted, but what is below."""
+        self.written: dict[int, list[bytes]] = {}
+        """What it has written, by connection; 0 is for datagrams."""
         self._connections = 0
 
     # ---- driving
@@ -83,7 +86,14 @@ class ClientBench:
         self.now = end
 
     def _take(self, effects: list[object]) -> None:
-        self.effects += effects
+        for effect in effects:
+            match effect:
+                case WriteBytes(connection, data):
+                    self.written.setdefault(connection, []).append(data)
+                case Send(_, packet):
+                    self.written.setdefault(0, []).append(packet)
+                case _:
+                    self.effects.append(effect)
         for effect in effects:
             if isinstance(effect, Check):
                 self.feed(Checked(effect.token, Verdict.ACCEPT))
@@ -156,12 +166,10 @@ class ScriptedForwarder:
 
     def received(self) -> list[bytes]:
         """Packets of the client since the last look."""
-        bench = self.bench
+        written = self.bench.written.pop(self.connection, [])
         if not self.connection:
-            return [each.packet for each in bench.take(Send)]
-        mine = [e for e in bench.effects if isinstance(e, WriteBytes) and e[0] == self.connection]
-        bench.effects = [each for each in bench.effects if not _is_one_of(each, mine)]
-        return [raw for each in mine for raw in self._packets.feed(each.data)]
+            return written
+        return [raw for piece in written for raw in self._packets.feed(piece)]
 
     def interests(self) -> list[Interest]:
         """Interests of the client since the last look; what else came is gone."""
@@ -233,7 +241,3 @@ class ScriptedForwarder:
 
 LOCALHOST = name_from_uri("/localhost/nfd")
 LOCALHOP = name_from_uri("/localhop/nfd")
-
-
-def _is_one_of(effect: object, some: list[WriteBytes]) -> bool:
-    return any(effect is each for each in some)

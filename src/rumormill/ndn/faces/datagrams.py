@@ -165,7 +165,8 @@ class Datagrams:
             del self._count_of[face.source]
 
     def stop(self) -> None:
-        """Forget all."""
+        """Forget all, and listen to nobody any more."""
+        self._strangers = False
         for face in list(self._by_address.values()):
             self.close(face, "shutdown")
 
