@@ -244,3 +244,15 @@ def test_a_line_that_works_one_way_makes_no_neighbours() -> None:
     net.run(1000.0)
     assert net["a"].told(NEIGHBOUR_UP) == net["b"].told(NEIGHBOUR_UP) == 0
     assert net["b"].vector.sizes()["neighbours"] == 0
+
+
+def test_in_traces_a_neighbour_has_its_own_name_and_is_there_while_one_link_is() -> None:
+    net = two()
+    net.join("ab")
+    net.join("ba")
+    net.run(1.0)
+    assert net["a"].told(NEIGHBOUR_UP) == 2
+    assert [each.peer for each in net["a"].events if each.event == "peer_joined"] == ["/b"]
+    net.part("ab")
+    net.run(1.0)
+    assert [each.peer for each in net["a"].events if each.event == "peer_left"] == ["/b"]

@@ -16,7 +16,7 @@ from rumormill.ndn.faces.face import Face
 from rumormill.ndn.routing.events import LEFT_ALONE, NEIGHBOUR_DOWN, NEIGHBOUR_UP, ROUTING_RETRY
 from rumormill.ndn.routing.hearing import Hearing
 from rumormill.ndn.routing.mail import Mail
-from rumormill.ndn.routing.messages import Hello
+from rumormill.ndn.routing.messages import Hello, name_without_epoch
 from rumormill.ndn.routing.neighbour import Neighbour, Phase
 from rumormill.ndn.routing.parameters import RoutingParameters
 from rumormill.ndn.routing.telling import Telling
@@ -101,6 +101,11 @@ class Neighbourhood:
         """Do hellos go both ways now?"""
         if neighbour.node is None or not neighbour.answered:
             return False
+        if not self._linked(neighbour.node):
+            name = name_to_uri(name_without_epoch(neighbour.node))
+            self._turn.trace(
+                trace.PEER_JOINED, peer=name, protocol=PROTOCOL, outbound=neighbour.dialed
+            )
         neighbour.phase = Phase.UP
         neighbour.last_answer = self._turn.now
         neighbour.errors = 0
@@ -123,8 +128,15 @@ class Neighbourhood:
         if neighbour.phase is Phase.UP:
             neighbour.phase = Phase.PROBING
             self._turn.trace(NEIGHBOUR_DOWN, peer=neighbour.face.peer, reason=reason)
+            if neighbour.node is not None and not self._linked(neighbour.node):
+                name = name_to_uri(name_without_epoch(neighbour.node))
+                self._turn.trace(trace.PEER_LEFT, peer=name, reason=reason)
             self.hearing.forget(neighbour)
             neighbour.forget()
+
+    def _linked(self, node: Name) -> bool:
+        """Whether there is a link to a node; in traces it has its own name, not that of a face."""
+        return any(other.node == node for other in self.by_face.values() if other.phase is Phase.UP)
 
     def silent(self, neighbour: Neighbour) -> None:
         """Somebody is lost whose face is still there: look for it, if it was we who wanted it."""
