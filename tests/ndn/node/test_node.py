@@ -91,7 +91,8 @@ def test_subscribers_are_programs_and_neighbours_but_not_ourselves() -> None:
     bench.feed(Subscribe("/weather"))
     assert bench.machine.subscribers("/weather") == ()
     app = bench.connect()
-    app.register("/weather/notify")
+    app.register("/weather/notify", cost=3)
+    app.register("/weather/notify")  # another cost is no other subscriber
     app.register("/")
     assert bench.machine.subscribers("/weather") == (APP,)
     assert bench.machine.subscribers("/else") == ()

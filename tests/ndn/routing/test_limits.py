@@ -89,9 +89,18 @@ def test_a_neighbour_may_tell_only_so_many_routes() -> None:
     assert liar.tell([f"/z/{number}" for number in range(80)], begin=True) == 1
     assert net["a"].vector.sizes()["routing_heard"] == 51
     assert net["a"].told(trace.DROPPED, what="route", reason="too_many_prefixes", count=30) == 1
-    net.run(60.0)
-    assert net["a"].told("routes_asked") == 0  # nobody asks for what was refused
     assert net["a"].hops("/b") == {"b": 1}
+
+
+def test_nobody_asks_again_for_what_was_refused() -> None:
+    net = Routers()
+    net.add("a", max_neighbour_prefixes=50)
+    net.add("b")
+    net.announce("b", *(f"/b/{number}" for number in range(80)))
+    net.join("ab")
+    net.run(60.0)
+    assert len(net["a"].fib) == 50
+    assert net["a"].told("routes_asked") == 0
 
 
 def test_who_told_most_gives_way_when_all_together_told_too_much() -> None:

@@ -219,8 +219,7 @@ class DistanceVector:
                 neighbour.hello_at = NEVER_YET
                 neighbour.former = neighbour.node
             neighbour.node = hello.node
-            neighbour.forget()
-            neighbour.heard.sequence = 0
+            neighbour.heard.sequence = 0  # they begin anew in each life
         neighbour.spoken = True
         if neighbour.phase is Phase.UP:
             self._compare(neighbour, hello)
