@@ -261,6 +261,8 @@ class Town:
         self.seed = seed
         self.latency = latency
         self.multicast = multicast
+        self.at_once = False
+        """Whether routes stand before the call that asks for them has ended, as in a node."""
         self.nacks = nacks
         """Whether the forwarder says that it has no route, and passes Nacks on."""
         self.faults: Faults = (lambda packet: (latency,)) if faults is None else faults
@@ -365,7 +367,10 @@ class Town:
         problem = member.refuses.get(prefix, "")
         if not problem:
             self.routes.setdefault(prefix, {})[member.name] = None
-        self.later(self.latency, member.run, member.pubsub.registered, prefix, problem)
+        if self.at_once:
+            member.pubsub.registered(prefix, problem)
+        else:
+            self.later(self.latency, member.run, member.pubsub.registered, prefix, problem)
 
     def unregister(self, member: Member, prefix: Name) -> None:
         self.routes.get(prefix, {}).pop(member.name, None)

@@ -56,6 +56,7 @@ def test_a_notification_that_is_sent_again_waits_on() -> None:
     for _ in range(5):
         notify(bob, 1, lifetime=1000)
         town.run(0.9)
+    assert not bob.traced("dropped") and bob.pubsub.sizes()["held"] == 1
     bob.feed(Hold(False))
     bob.data(foreign_message("/t/x", "/alice", b"1", b"hello"))
     town.run(0)

@@ -127,6 +127,19 @@ def test_who_only_listens_need_not_announce_a_prefix() -> None:
     assert bob.messages == [b"hello"] and MSG_ROUTE in town.routes
 
 
+def test_a_route_may_stand_before_the_call_that_asks_for_it_has_ended() -> None:
+    town = Town()
+    town.at_once = True
+    quiet = PubSubParameters(register_at_start=False)
+    bob = town.add("/bob", "/t/x", parameters=quiet)
+    alice = town.add("/alice", parameters=quiet)
+    assert bob.pubsub.is_ready("/t/x") and len(bob.traced("subscribed")) == 1
+    alice.publish("/t/x", b"hello")
+    assert len(town.between("/alice")) == 1
+    town.run(1)
+    assert bob.messages == [b"hello"] and alice.outcomes == ["delivered"]
+
+
 @pytest.mark.parametrize("announced", [True, False])
 def test_the_hint_is_announced_if_that_is_wanted(announced: bool) -> None:
     town = Town()
