@@ -239,9 +239,10 @@ class World:
 
     def _wake(self) -> None:
         self.turn.begin(self.now)
+        waiting = self.sizes["pit"]
         self.forwarder.wake(self.now)
         soonest = self.forwarder.next_wake()
-        assert soonest is None or soonest > self.now
+        assert soonest is None or soonest > self.now or self.sizes["pit"] < waiting
         self.alarm.soonest = NEVER if soonest is None else soonest
         self.collect()
 

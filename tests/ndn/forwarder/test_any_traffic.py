@@ -221,7 +221,7 @@ class AnyTraffic(RuleBasedStateMachine):
         assert self.world.alarm.soonest == float("inf")
 
 
-AnyTraffic.TestCase.settings = settings(max_examples=150, stateful_step_count=60)
+AnyTraffic.TestCase.settings = settings(max_examples=80, stateful_step_count=50)
 TestAnyTraffic = AnyTraffic.TestCase
 
 

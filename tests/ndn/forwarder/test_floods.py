@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rumormill.ndn.forwarder.expiries import MOST_AT_ONCE
 from rumormill.ndn.forwarder.pit import EVICTED_AT_ONCE
 from rumormill.ndn.forwarder.tally import MOST_ROWS
 from rumormill.ndn.wire.link import NackReason
@@ -62,6 +63,19 @@ def test_many_flooders_together_keep_to_the_bound() -> None:
     shares = [150 - len(face.nacks) for face in flooders]
     assert sum(shares) == world.sizes["pit_waiting"] > 200 - EVICTED_AT_ONCE
     assert min(shares) > 0
+
+
+def test_very_many_interests_that_end_at_once_end_in_several_turns() -> None:
+    world = World()
+    flooder, _ = world.face(), world.face("/a")
+    flood(world, flooder, 2 * MOST_AT_ONCE + 10)
+    world.turn.begin(world.now + 5)
+    left = []
+    for _ in range(4):
+        world.forwarder.wake(world.now + 5)
+        left.append(world.sizes["pit"])
+    assert left == [MOST_AT_ONCE + 10, 10, 0, 0]
+    assert world.sizes["pit_buckets"] == 0
 
 
 def test_long_names_are_bounded_by_the_bytes_that_they_take() -> None:

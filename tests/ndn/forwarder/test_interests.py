@@ -211,6 +211,15 @@ def test_an_older_nonce_that_comes_round_is_a_duplicate_too() -> None:
     assert neighbour.nacks == [("/a/b", NackReason.DUPLICATE)]
 
 
+def test_a_nonce_that_was_not_sent_on_is_a_duplicate_too() -> None:
+    world = World()
+    consumer, _, third = world.face(), world.face("/a"), world.face()
+    world.ask(consumer, "/a/b")
+    again = world.ask(consumer, "/a/b")  # too soon
+    world.bring(third, again)
+    assert third.nacks == [("/a/b", NackReason.DUPLICATE)]
+
+
 def test_the_same_interest_of_the_same_face_is_no_loop() -> None:
     world = World()
     consumer, producer = world.face(), world.face("/a")

@@ -153,6 +153,18 @@ def test_as_long_as_one_who_was_asked_may_answer_nobody_is_told() -> None:
     assert third.sent == []
 
 
+def test_after_a_nack_the_interest_goes_on_as_it_came_last() -> None:
+    world = World()
+    consumer = world.face()
+    first, second, third = three(world)
+    world.ask(consumer, "/a/b", nonce=b"1111")
+    world.advance(0.3)
+    world.ask(consumer, "/a/b", nonce=b"2222")
+    world.refuse(second, NackReason.NO_ROUTE)
+    sent = [getattr(face.sent[0].packet, "nonce", None) for face in (first, second, third)]
+    assert sent == [b"1111", b"2222", b"2222"]
+
+
 def test_after_a_nack_the_interest_does_not_go_to_who_waits_for_it() -> None:
     world = World()
     consumer = world.face("/a", cost=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from heapq import heappop, heappush
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from rumormill.core.timers import Alarm
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
 TICKS: Final = 32
 """Buckets in a second. An Interest ends at the end of its bucket: never too early."""
+
+MOST_AT_ONCE: Final = 1024
+"""Interests that end in one turn."""
 
 
 class Expiries:
@@ -50,11 +54,19 @@ class Expiries:
             bucket.pop(entry, None)
 
     def due(self, now: float) -> list[PitEntry]:
-        """Those whose time has come, in the order of their times."""
+        """Those whose time has come, in the order of their times. They are to be taken out.
+
+        Only some of very many: :meth:`next_wake` is in the past then, so that others get their
+        turn before the rest.
+        """
         found: list[PitEntry] = []
-        ticks = self._ticks
+        ticks, buckets = self._ticks, self._buckets
         while ticks and ticks[0] <= now * TICKS:
-            found.extend(self._buckets.pop(heappop(ticks)))
+            bucket = buckets[ticks[0]]
+            found.extend(islice(bucket, MOST_AT_ONCE - len(found)))
+            if len(found) == MOST_AT_ONCE:
+                break
+            del buckets[heappop(ticks)]
         return found
 
     def next_wake(self) -> float | None:

@@ -31,7 +31,7 @@ def strategy_name(strategy: StrategyName) -> Name:
     return PREFIX + component(strategy.encode())
 
 
-def read_strategy(name: Name) -> StrategyName | None:
+def strategy_of(name: Name) -> StrategyName | None:
     """The strategy of a name, whatever version of it is wanted; None if we have none such."""
     for known, strategy in NAMES.items():
         if name.startswith(known):
@@ -57,7 +57,7 @@ class StrategyCommands:
             return refused(StatusCode.BAD_REQUEST, "Malformed command")
         if len(prefix_ends(prefix)) - 1 > self._most_components:
             return refused(TOO_LONG, f"more than {self._most_components} components")
-        strategy = read_strategy(wanted)
+        strategy = strategy_of(wanted)
         if strategy is None:
             return refused(StatusCode.NOT_FOUND, "Strategy not registered")
         if not self._strategies.set(prefix, strategy):
