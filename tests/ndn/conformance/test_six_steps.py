@@ -54,7 +54,7 @@ def publication(parameters: PubSubParameters = AS_THE_ORIGINAL) -> tuple[Town, M
     town = Town(latency=0.0)
     alice = town.add("/alice", parameters=parameters)
     bob = town.add("/bob", "/t/x", parameters=parameters)
-    alice.pubsub._publisher._random = Scripted(0x0C897094)
+    alice.pubsub._publisher._packing._random = Scripted(0x0C897094)
     alice.pubsub._pending._random = Scripted(0x6C6C6901)
     bob.pubsub._pending._random = Scripted(0x01020304)
     alice.publish("/t/x", b"hello")

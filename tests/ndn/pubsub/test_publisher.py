@@ -362,7 +362,7 @@ def test_two_messages_never_have_one_name() -> None:
         def getrandbits(self, k: int, /) -> int:
             return numbers.pop(0)
 
-    alice.pubsub._publisher._random = Stuck()
+    alice.pubsub._publisher._packing._random = Stuck()
     alice.publish("/t/x", b"one")
     alice.publish("/t/x", b"two")
     assert alice.pubsub.sizes()["kept"] == 2

@@ -11,11 +11,10 @@ subscriber, nobody can fetch it any more, so that the report stays true.
 from __future__ import annotations
 
 from hashlib import sha256
-from random import Random
 from typing import Final
 
 from rumormill.core import trace
-from rumormill.core.errors import LocalProtocolError, MessageTooLargeError
+from rumormill.core.errors import LocalProtocolError
 from rumormill.core.machine import Checked, Verdict
 from rumormill.core.receipt import Receipt
 from rumormill.core.turn import Turn
@@ -24,23 +23,15 @@ from rumormill.ndn.pubsub import events
 from rumormill.ndn.pubsub.checks import Checks, Unverified
 from rumormill.ndn.pubsub.line import Line
 from rumormill.ndn.pubsub.message_id import message_id_of
+from rumormill.ndn.pubsub.packing import Packed, Packing
 from rumormill.ndn.pubsub.parameters import PubSubParameters
 from rumormill.ndn.pubsub.pending import Flight, Pending
-from rumormill.ndn.pubsub.segments import SegmentSource
-from rumormill.ndn.pubsub.soft_state import Kept, SoftState
+from rumormill.ndn.pubsub.soft_state import SoftState
 from rumormill.ndn.pubsub.topics import Names
-from rumormill.ndn.wire.data import ContentType, Data, encode_data
-from rumormill.ndn.wire.interest import Interest, encode_interest
+from rumormill.ndn.wire.data import ContentType, Data
 from rumormill.ndn.wire.link import NackReason
-from rumormill.ndn.wire.manifest import MANIFEST_CONTENT_TYPE, encode_manifest
-from rumormill.ndn.wire.name import Name, component, name_from_uri
-from rumormill.ndn.wire.notify import (
-    NotifyParameters,
-    encode_notify,
-    message_name,
-    notify_name,
-)
-from rumormill.ndn.wire.signature import SignatureType, Signer
+from rumormill.ndn.wire.name import Name, component
+from rumormill.ndn.wire.signature import SignatureType
 
 MSG: Final = component(b"msg")
 """The component between a publisher's prefix and a topic."""
@@ -72,17 +63,16 @@ class _Publication(Flight):
         publisher: Publisher,
         publication: Publication,
         topic_name: Name,
-        notify: Interest,
-        kept: Kept,
+        packed: Packed,
         now: float,
         deadline: float,
     ) -> None:
-        super().__init__(notify)
+        super().__init__(packed.notify)
         self.publisher = publisher
         self.token, self.topic, _ = publication
         self.topic_name = topic_name
-        self.kept = kept
-        self.id = message_id_of(kept.data.name)
+        self.kept = packed.kept
+        self.id = message_id_of(packed.kept.data.name)
         self.began = now
         self.deadline = deadline
         self.timeouts = 0
@@ -112,9 +102,8 @@ class Publisher:
         line: Line,
         prefix: Name,
         parameters: PubSubParameters,
-        random: Random,
-        signer: Signer,
         names: Names,
+        packing: Packing,
         pending: Pending,
         checks: Checks,
         state: SoftState,
@@ -125,15 +114,11 @@ class Publisher:
         self.route = prefix + MSG
         """What the forwarder brings us Interests below."""
         self._parameters = parameters
-        self._random = random
-        self._signer = signer
         self._names = names
+        self._packing = packing
         self._pending = pending
         self._checks = checks
         self._state = state
-        hint = parameters.forwarding_hint
-        self.hint: Name | None = name_from_uri(hint) if hint else None
-        self._lifetime = round(parameters.notify_lifetime * 1000)
         self._mode = MODES[parameters.reaches]
         self._publications: dict[int, _Publication] = {}
         self._asked_for_route = False
@@ -148,17 +133,21 @@ class Publisher:
         """Ask for the routes by which others fetch from us; only the first time counts."""
         if not self._asked_for_route:
             self._asked_for_route = True
-            self._line.register(self.route)
-            if self.hint is not None and self._parameters.announce_hint:
-                self._line.register(self.hint)
+            for route in self._routes():
+                self._line.register(route)
 
     def withdraw(self) -> None:
         """Others need not come to us any more."""
         if self._asked_for_route:
             self._asked_for_route = False
-            self._line.unregister(self.route)
-            if self.hint is not None and self._parameters.announce_hint:
-                self._line.unregister(self.hint)
+            for route in self._routes():
+                self._line.unregister(route)
+
+    def _routes(self) -> tuple[Name, ...]:
+        hint = self._packing.hint
+        if hint is None or not self._parameters.announce_hint:
+            return (self.route,)
+        return self.route, hint
 
     def registered(self, problem: str) -> None:
         """The route by which others fetch from us stands, or is refused."""
@@ -190,14 +179,7 @@ class Publisher:
 
     def largest_message(self, topic: str) -> int:
         """Bytes of the largest message that can be published to a topic."""
-        if self._parameters.segments:
-            return self._parameters.largest_segmented
-        name = message_name(
-            self.prefix, self._names.topic(topic), bytes(self._parameters.nonce_size)
-        )
-        # Of an empty one the lengths are shorter, and signatures may differ by some bytes.
-        heads = len(encode_data(name, b"", self._signer).raw) + 8
-        return max(0, self._parameters.largest_data - heads)
+        return self._packing.largest_message(self._names.topic(topic))
 
     def publish(self, publication: Publication) -> None:
         """Begin with a message."""
@@ -205,33 +187,17 @@ class Publisher:
         topic_name = self._names.topic(topic)
         if token in self._publications:
             raise LocalProtocolError(f"there is a publication {token} already")
-        parameters, now = self._parameters, self._turn.now
-        nonce = self._new_nonce()
-        name = message_name(self.prefix, topic_name, nonce)
-        while name in self._state:
-            nonce = self._new_nonce()
-            name = message_name(self.prefix, topic_name, nonce)
-        kept = self._packed(name, topic, data)
-        notify = encode_interest(
-            notify_name(topic_name),
-            nonce=self._pending.new_nonce(),
-            lifetime=self._lifetime,
-            parameters=encode_notify(NotifyParameters(self.prefix, nonce, self.hint)),
-            signer=self._signer,
-        )
-        if len(notify.raw) > parameters.largest_data:
-            raise LocalProtocolError("topic, prefix and hint are too long for one packet")
+        packed = self._packing.pack(topic_name, data)
         self.announce()  # before there is something to be sent when the route stands
-        open = _Publication(
-            self, publication, topic_name, notify, kept, now, now + parameters.patience
-        )
+        parameters, now = self._parameters, self._turn.now
+        open = _Publication(self, publication, topic_name, packed, now, now + parameters.patience)
         room = self.has_room
         self._turn.trace(
             trace.PUBLISHED, topic, open.id, size=len(data), mode=self._mode,
             peers=1 if room else 0, dropped=0 if room else 1,
         )  # fmt: skip
         self._publications[token] = open
-        self._state.add(kept)
+        self._state.add(packed.kept)
         if not room:
             self._give_up(open, "too_many_publications")
         elif self._refusal:
@@ -240,27 +206,6 @@ class Publisher:
             self._send(open)
         else:
             self._pending.pause(open, parameters.notify_lifetime)
-
-    def _new_nonce(self) -> bytes:
-        size = self._parameters.nonce_size
-        return self._random.getrandbits(8 * size).to_bytes(size, "big")
-
-    def _packed(self, name: Name, topic: str, data: bytes) -> Kept:
-        """The message as one packet, or in segments; raises :class:`MessageTooLargeError`."""
-        parameters = self._parameters
-        most = parameters.largest_data
-        if len(data) < most:
-            packet = encode_data(name, data, self._signer)
-            if len(packet.raw) <= most:
-                return Kept(packet)
-        if not parameters.segments or len(data) > parameters.largest_segmented:
-            raise MessageTooLargeError(len(data), self.largest_message(topic))
-        segments = SegmentSource(name, data, parameters)
-        manifest = encode_data(
-            name, encode_manifest(segments.manifest), self._signer,
-            content_type=MANIFEST_CONTENT_TYPE,
-        )  # fmt: skip
-        return Kept(manifest, segments)
 
     def forget(self, token: int) -> None:
         """Nobody waits for the end of a message any more: no further notification is sent. Who has

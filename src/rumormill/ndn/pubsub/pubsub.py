@@ -18,6 +18,7 @@ from rumormill.ndn.pubsub.checks import Checks
 from rumormill.ndn.pubsub.fetching import Fetching
 from rumormill.ndn.pubsub.guard import FetchGuard
 from rumormill.ndn.pubsub.line import Line
+from rumormill.ndn.pubsub.packing import Packing
 from rumormill.ndn.pubsub.parameters import PubSubParameters
 from rumormill.ndn.pubsub.pending import Pending
 from rumormill.ndn.pubsub.publisher import Publisher
@@ -76,9 +77,10 @@ class PubSub:
         self._pending = Pending(turn, line, random, alarm)
         self._checks = Checks(turn, Trust.open() if trust is None else trust)
         self._state = SoftState(turn, parameters, alarm)
+        packing = Packing(prefix, parameters, random, signer, self._pending, self._state)
         self._publisher = Publisher(
-            turn, line, prefix, parameters, random, signer, self._names, self._pending,
-            self._checks, self._state,
+            turn, line, prefix, parameters, self._names, packing, self._pending, self._checks,
+            self._state,
         )  # fmt: skip
         self._guard = FetchGuard(parameters)
         self._recent = Recent(turn, parameters, alarm)
