@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumormill.ndn.forwarder.content_store import MOST_TRIES, ContentStore
+from rumormill.ndn.forwarder.content_store import MOST_TRIES, SPARE, ContentStore
 from rumormill.ndn.security.signers import DigestSigner
 from rumormill.ndn.wire.data import Data, encode_data, full_name
 from rumormill.ndn.wire.interest import Interest, encode_interest
@@ -107,6 +107,14 @@ def test_what_was_used_longest_ago_gives_way() -> None:
     ]
 
 
+def test_names_of_what_is_gone_are_forgotten_though_nobody_looks_for_a_prefix() -> None:
+    cs = store(most=8)
+    for number in range(2000):
+        cs.insert(data(f"/{number}"), 0.0)
+        assert cs.sizes()["cs_names"] <= 2 * 8 + SPARE
+    assert cs.find(ask("/1999", can_be_prefix=True), 0.0) is not None
+
+
 def test_nothing_is_kept_if_there_is_no_room_at_all() -> None:
     cs = store(most_bytes=0)
     cs.insert(data("/a"), 0.0)
@@ -134,7 +142,7 @@ def test_it_never_takes_more_room_than_it_may(steps: list[tuple[int, int, bool]]
         sizes = cs.sizes()
         assert sizes["cs_bytes"] <= 20_000
         assert sizes["cs"] <= 8
-        assert sizes["cs_names"] <= 2 * 8 + 256
+        assert sizes["cs_names"] <= 2 * 8 + SPARE
         assert (sizes["cs"] == 0) == (sizes["cs_bytes"] == 0)
 
 

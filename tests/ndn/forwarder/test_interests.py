@@ -116,6 +116,25 @@ def test_an_interest_lives_as_long_as_the_last_who_waits_for_it() -> None:
     assert second.data == ["/a/b"]
 
 
+def test_no_interest_ends_too_early() -> None:
+    world = World()
+    consumer, producer = world.face(), world.face("/a")
+    world.ask(consumer, "/a/b", lifetime=2010)
+    world.advance(2.005)
+    world.answer(producer, "/a/b")
+    assert consumer.data == ["/a/b"]
+
+
+def test_asking_again_for_a_shorter_time_does_not_shorten_the_first() -> None:
+    world = World()
+    consumer, producer = world.face(), world.face("/a")
+    world.ask(consumer, "/a/b", lifetime=4000)
+    world.ask(consumer, "/a/b", lifetime=100)
+    world.advance(3)
+    world.answer(producer, "/a/b")
+    assert consumer.data == ["/a/b"]
+
+
 def test_no_interest_lives_longer_than_the_longest_that_is_allowed() -> None:
     world = World(max_lifetime=5.0)
     consumer, _ = world.face(), world.face("/a")

@@ -86,6 +86,22 @@ def test_who_was_asked_and_may_not_answer_any_more_is_asked_anew() -> None:
     assert asked(*hops) == [1, 0, 0]
 
 
+def test_what_nobody_could_answer_any_more_begins_with_the_shortest_time_again() -> None:
+    world = World()
+    one, other, producer = world.face(), world.face(), world.face("/a")
+    world.ask(other, "/a/b", lifetime=500)
+    for _ in range(3):
+        world.advance(0.1)
+        world.ask(one, "/a/b", lifetime=100)
+    world.ask(other, "/a/b", lifetime=9000)  # too soon
+    world.advance(0.2)
+    producer.take()
+    world.ask(one, "/a/b", lifetime=9000)
+    world.advance(0.011)
+    world.ask(one, "/a/b", lifetime=9000)
+    assert asked(producer) == [2]
+
+
 def test_a_next_hop_that_knows_no_way_makes_it_go_to_the_next_at_once() -> None:
     world = World()
     consumer = world.face()
