@@ -68,6 +68,10 @@ from rumormill.libp2p.wire.message import decode_message
 from rumormill.libp2p.wire.rpc import decode_rpc
 from rumormill.live.files.private import read_json
 from rumormill.live.transports.client_hello import read_client_hello
+from rumormill.ndn.routing import messages as routing
+from rumormill.ndn.routing.mail import Mail
+from rumormill.ndn.routing.static_route import read_static_route
+from rumormill.ndn.security.signers import DigestSigner
 from rumormill.ndn.wire.control import (
     ControlParameters,
     decode_response,
@@ -76,7 +80,12 @@ from rumormill.ndn.wire.control import (
 )
 from rumormill.ndn.wire.data import decode_data
 from rumormill.ndn.wire.dataset import decode_faces, decode_fib, decode_general_status, decode_rib
-from rumormill.ndn.wire.interest import decode_interest, with_hop_limit, with_nonce
+from rumormill.ndn.wire.interest import (
+    decode_interest,
+    encode_interest,
+    with_hop_limit,
+    with_nonce,
+)
 from rumormill.ndn.wire.link import decode_link
 from rumormill.ndn.wire.manifest import decode_manifest
 from rumormill.ndn.wire.name import component, components, name_from_uri, name_to_uri
@@ -635,6 +644,23 @@ def ndn_packets(data: bytes, size: int) -> None:
                 decode_interest(fragment) if fragment[:1] == b"\x05" else decode_data(fragment)
 
 
+def a_routing_message(fields: bytes) -> None:
+    """A hello, an update, a goodbye, or the group of an update."""
+    raws = [tlv(kind, fields) for kind in (routing.HELLO, routing.UPDATE, routing.GOODBYE)]
+    raws.append(tlv(routing.UPDATE, ROUTING_HEAD + tlv(0x93, fields)))
+    for raw in raws:
+        with contextlib.suppress(RemoteProtocolError):
+            interest = encode_interest(
+                routing.ROUTING, nonce=b"1234", parameters=raw, signer=DigestSigner()
+            )
+            Mail.read(interest)
+
+
+def a_route_by_hand(text: bytes) -> None:
+    with contextlib.suppress(ValueError):
+        read_static_route(text.decode("latin-1"))
+
+
 def deep(type: int, size: int) -> bytes:
     """Elements inside of each other."""
     raw = b""
@@ -647,6 +673,9 @@ NDN_NAME = tlv(7, component(b"a"))
 NDN_SIGNATURE = b"\x16\x03\x1b\x01\x00\x17\x00"
 NDN_INTEREST = tlv(5, NDN_NAME + b"\x0a\x041234\x0c\x02\x0f\xa0")
 NDN_DATA = tlv(6, NDN_NAME + b"\x15\x02hi" + NDN_SIGNATURE)
+ROUTING_NODE = component(b"a") + component(bytes(8))
+ROUTING_HEAD = tlv(0x87, ROUTING_NODE) + b"\x89\x01\x07"
+ROUTING_GROUP = tlv(0x87, ROUTING_NODE) + b"\x95\x01\x02"
 NDN_WORDS = (
     NDN_NAME, NDN_SIGNATURE, b"\x0a\x041234", b"\x0c\x01\x09", b"\x22\x01\x05", b"\x24\x00",
     b"\x1e\x02\x07\x00", b"\x14\x03\x18\x01\x00", b"\x15\x00", b"\xf0\x00", b"\xfd\x03\x4c\x00",
@@ -702,6 +731,17 @@ add("notify", whole(decode_notify), "ndn.wire.notify",
     words=(NDN_NAME, b"\x80\x041234", b"\xd3\x02\x07\x00", *NDN_WORDS),
     pumps={**NDN_PUMPS, "nonces": Pump(NDN_NAME, b"\x80\x00"),
            "a hint": Pump(NDN_NAME + b"\x80\x00\xd3\xfd\x03\x20", b"\xf0\x00")})  # fmt: skip
+add("route by hand", whole(a_route_by_hand), "ndn.routing.static_route",
+    words=(b"/a", b"=tcp://", b"h:1", b",", b"9", b"=unix:///", b"%41", b"8=x"),
+    pumps={"addresses": Pump(b"/a", b"=tcp://h:1"), "digits": Pump(b"/a=tcp://h:1,", b"9"),
+           "commas": Pump(b"/a=tcp://h:1", b","), "equals": Pump(b"/", b"=")})  # fmt: skip
+add("routing message", whole(a_routing_message), "ndn.routing.messages ndn.routing.mail",
+    words=(tlv(0x87, ROUTING_NODE), b"\x89\x01\x07", b"\x8b\x08" + bytes(8), b"\x8d\x00",
+           b"\x8f\x00", b"\x91\x00", b"\x95\x01\x02", tlv(0x93, ROUTING_GROUP), *NDN_WORDS),
+    pumps={"groups": Pump(ROUTING_HEAD, tlv(0x93, ROUTING_GROUP + NDN_NAME)),
+           "names": Pump(ROUTING_GROUP, NDN_NAME), "ends": Pump(ROUTING_HEAD, b"\x91\x00"),
+           "components": Pump(ROUTING_GROUP, tlv(7, component(b"a") * 40)),
+           "ignored fields": Pump(ROUTING_HEAD, b"\xf0\x00")})  # fmt: skip
 add("manifest", whole(decode_manifest), "ndn.wire.manifest",
     words=(b"\x81\x01\x02", b"\x83\x01\x02", b"\x85\x20" + bytes(32), b"\xf0\x00"),
     pumps={"segments": Pump(b"", b"\x81\x01\x00"), "ignored fields": Pump(b"", b"\xf0\x00")},

@@ -10,10 +10,9 @@ from rumormill.ndn.faces.addresses import canonical, read_address
 from rumormill.ndn.wire.name import Name, name_from_uri
 
 LARGEST_COST: Final = 0xFFFFFFFF
+LONGEST_COST: Final = 20
 
-_ROUTE: Final = re.compile(
-    r"(?P<prefix>(?:ndn:)?/.*)=(?P<address>(?:tcp|udp|unix)[46]?://[^,]+)(?:,(?P<cost>[0-9]{1,10}))?"
-)
+_ADDRESS: Final = re.compile(r"=(?=(?:tcp|udp|unix)[46]?://)")
 """Components may have equals signs of their own (8=x): the address begins at its scheme."""
 
 
@@ -35,19 +34,21 @@ def read_static_route(text: str) -> StaticRoute:
     ...
     ValueError: a route must be /PREFIX=ADDRESS or /PREFIX=ADDRESS,COST, not '/weather'
     """
-    found = _ROUTE.fullmatch(text)
-    if found is None:
+    prefix, *rest = _ADDRESS.split(text, maxsplit=1)
+    if not rest or not prefix.startswith(("/", "ndn:/")):
         raise ValueError(f"a route must be /PREFIX=ADDRESS or /PREFIX=ADDRESS,COST, not {text!r}")
-    cost = int(found["cost"] or 1)
-    if cost > LARGEST_COST:
-        raise ValueError(f"the cost of a route must be at most {LARGEST_COST}, not {cost}")
+    address, comma, cost = rest[0].rpartition(",")
+    if not comma or not (cost.isascii() and cost.isdecimal()):
+        address, cost = rest[0], "1"  # paths of sockets may have commas, too
+    if len(cost) > LONGEST_COST or int(cost) > LARGEST_COST:
+        raise ValueError(f"the cost of a route must be at most {LARGEST_COST}, not {cost[:20]}")
     try:
-        address = canonical(found["address"])
-        name = name_from_uri(found["prefix"])
+        address = canonical(address)
+        name = name_from_uri(prefix)
     except LocalProtocolError as error:
         raise ValueError(str(error)) from None
     of_udp = address.startswith("udp")
     if of_udp and (read_address(address).version is None or not address.startswith("udp://")):
         # Datagrams say where they come from by numbers, and nobody looks names up in here.
         raise ValueError(f"by UDP a route must lead to an IP address, not to {address!r}")
-    return StaticRoute(name, address, cost)
+    return StaticRoute(name, address, int(cost))
