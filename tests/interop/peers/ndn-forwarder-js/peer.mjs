@@ -3,6 +3,7 @@
 //
 // The program ends with its stdin, so it cannot outlive the test that started it.
 
+import { rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
@@ -119,6 +120,7 @@ const places = [
   ...(settings.tcp ? [{ host: '127.0.0.1', port: Number(settings.tcp) }] : []),
   ...(settings.unix ? [{ path: settings.unix }] : [])
 ]
+if (settings.unix) rmSync(settings.unix, { force: true }) // of an earlier life
 for (const place of places) {
   await new Promise((resolve, reject) => {
     createServer(attach).on('error', reject).listen(place, resolve)
