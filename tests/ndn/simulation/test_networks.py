@@ -190,7 +190,7 @@ def test_who_shuts_down_is_forgotten_at_once() -> None:
     country.run(5.0)
     assert country["d"].peers == ()
     sizes = country["d"].sizes()
-    kept = {"dead_nonces", "face_accounts", "stored_packets", "stored_bytes", "strategies", "names"}
+    kept = {"dead_nonces", "face_accounts", "strategies", "names"}
     assert {key for key, size in sizes.items() if size} <= kept, sizes
 
 
