@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from heapq import nlargest
 from itertools import islice
 from typing import Final
 
@@ -23,8 +24,7 @@ OUT_COST: Final = 150
 """Bytes for each face that was asked, beyond the first."""
 TOKEN_SIZE: Final = 6
 EVICTED_AT_ONCE: Final = 16
-"""Interests that give way when there is no room, so that who has most need not be found each time.
-"""
+"""Interests that give way when there is no room: who has most is not looked for each time."""
 
 MOST_VARIANTS: Final = 16
 """Entries of one name that are looked at for a Nack."""
@@ -331,14 +331,19 @@ class Pit:
     def overdue(
         self, state: FaceState, states: Iterable[FaceState]
     ) -> list[tuple[FaceState, PitEntry]]:
-        """What must give way: of the face itself if it has too many, or of who has most."""
-        count = 1
-        if self.waiting >= self._most or self.bytes >= self._most_bytes:
-            state = max(states, key=_weight)
-            count = EVICTED_AT_ONCE
-        oldest = iter(state.waiting)
-        some = min(count, max(1, len(state.waiting) // 2))
-        return [(state, entry) for entry, _ in zip(oldest, range(some), strict=False)]
+        """What must give way: of the face itself if it has too many, or of those who have most."""
+        if self.waiting < self._most and self.bytes < self._most_bytes:
+            return [(state, next(iter(state.waiting)))]
+        found: list[tuple[FaceState, PitEntry]] = []
+        losers = nlargest(EVICTED_AT_ONCE, states, key=_weight)
+        for loser in losers:
+            if 2 * loser.bytes < losers[0].bytes:
+                break  # who has far less than others is not to blame
+            some = min(EVICTED_AT_ONCE - len(found), (len(loser.waiting) + 1) // 2)
+            found.extend((loser, entry) for entry in islice(loser.waiting, some))
+            if len(found) == EVICTED_AT_ONCE:
+                break
+        return found
 
     # ---- time
 

@@ -9,7 +9,7 @@ from rumormill.ndn.wire.name import Name, prefix_ends
 
 Value = TypeVar("Value")
 
-FEW: Final = 12
+FEW: Final = 24
 """So many lengths are tried one by one; with more, only those at which a component ends."""
 
 
