@@ -68,6 +68,8 @@ from rumormill.libp2p.wire.message import decode_message
 from rumormill.libp2p.wire.rpc import decode_rpc
 from rumormill.live.files.private import read_json
 from rumormill.live.transports.client_hello import read_client_hello
+from rumormill.ndn.client.commands import read_answer
+from rumormill.ndn.faces.addresses import canonical
 from rumormill.ndn.routing import messages as routing
 from rumormill.ndn.routing.mail import Mail
 from rumormill.ndn.routing.static_route import read_static_route
@@ -78,7 +80,7 @@ from rumormill.ndn.wire.control import (
     encode_parameters,
     read_command,
 )
-from rumormill.ndn.wire.data import decode_data
+from rumormill.ndn.wire.data import decode_data, encode_data
 from rumormill.ndn.wire.dataset import decode_faces, decode_fib, decode_general_status, decode_rib
 from rumormill.ndn.wire.interest import (
     decode_interest,
@@ -86,7 +88,7 @@ from rumormill.ndn.wire.interest import (
     with_hop_limit,
     with_nonce,
 )
-from rumormill.ndn.wire.link import decode_link
+from rumormill.ndn.wire.link import decode_link, encode_link
 from rumormill.ndn.wire.manifest import decode_manifest
 from rumormill.ndn.wire.name import component, components, name_from_uri, name_to_uri
 from rumormill.ndn.wire.notify import decode_notify
@@ -98,6 +100,7 @@ from rumormill.node.ledger import Ledger
 from rumormill.node.rows import BATCH_SCHEMA, decode_rows
 from tests.helpers.capture.foreign_traces import read_rows
 from tests.helpers.fuzz.fuzzing import pieces
+from tests.helpers.ndn.faces import FaceBench
 
 REFUSALS = (RumormillError, Refusal, ValueError)
 """How readers say no. A ValueError is only said inside: who calls makes a sentence of it."""
@@ -644,6 +647,17 @@ def ndn_packets(data: bytes, size: int) -> None:
                 decode_interest(fragment) if fragment[:1] == b"\x05" else decode_data(fragment)
 
 
+def bytes_of_a_face(data: bytes, size: int) -> None:
+    bench = FaceBench()
+    other = bench.stream()
+    for piece in pieces(data, size):
+        other.write(piece)
+
+
+def answer_to_a_command(content: bytes) -> None:
+    read_answer(encode_data(component(b"a"), tlv(0x65, content), DigestSigner()))
+
+
 def a_routing_message(fields: bytes) -> None:
     """A hello, an update, a goodbye, or the group of an update."""
     raws = [tlv(kind, fields) for kind in (routing.HELLO, routing.UPDATE, routing.GOODBYE)]
@@ -673,6 +687,7 @@ NDN_NAME = tlv(7, component(b"a"))
 NDN_SIGNATURE = b"\x16\x03\x1b\x01\x00\x17\x00"
 NDN_INTEREST = tlv(5, NDN_NAME + b"\x0a\x041234\x0c\x02\x0f\xa0")
 NDN_DATA = tlv(6, NDN_NAME + b"\x15\x02hi" + NDN_SIGNATURE)
+A_FRAGMENT = encode_link(b"a", sequence=1, index=1, count=3)
 ROUTING_NODE = component(b"a") + component(bytes(8))
 ROUTING_HEAD = tlv(0x87, ROUTING_NODE) + b"\x89\x01\x07"
 ROUTING_GROUP = tlv(0x87, ROUTING_NODE) + b"\x95\x01\x02"
@@ -714,6 +729,19 @@ add("packets of NDN", ndn_packets, "ndn.wire.stream", in_pieces=True,
     pumps={"Interests": Pump(b"", NDN_INTEREST), "Data": Pump(b"", NDN_DATA),
            "one packet": Pump(b"\x06\xfd\xff\xff", b"a"), "empty packets": Pump(b"", b"\x05\x00"),
            "one more": Pump(b"\x06\xfe\x00\x01\x00\x00", b"a")})  # fmt: skip
+add("face of NDN", bytes_of_a_face, "ndn.faces.streams ndn.faces.intake ndn.faces.fragments",
+    in_pieces=True, words=(NDN_INTEREST, NDN_DATA, A_FRAGMENT, b"\x64\x00", b"\x05\x00"),
+    pumps={"Interests": Pump(b"", NDN_INTEREST), "fragments": Pump(b"", A_FRAGMENT),
+           "empty link packets": Pump(b"", b"\x64\x00"), "junk": Pump(b"", b"\x05\x00")},
+)  # fmt: skip
+add("address of a face", whole(lambda raw: canonical(raw.decode("latin-1"))), "ndn.faces.addresses",
+    words=(b"tcp", b"udp4", b"unix", b"://", b"[", b"]", b":", b"/", b"1", b".", b"::", b"a"),
+    pumps={"colons": Pump(b"tcp://", b":"), "digits": Pump(b"tcp://a:", b"9"),
+           "periods": Pump(b"udp://", b"1."), "brackets": Pump(b"tcp://", b"["),
+           "slashes": Pump(b"unix://", b"/a"), "schemes": Pump(b"", b"tcp://")})  # fmt: skip
+add("answer to a command", whole(answer_to_a_command), "ndn.client.commands",
+    words=(b"\x66\x01\xc8", b"\x67\x02OK", b"\x68\x03\x69\x01\x07", *NDN_WORDS),
+    pumps={"codes": Pump(b"", b"\x66\x01\xc8"), "texts": Pump(b"", b"\x67\x02OK")})  # fmt: skip
 add("command of NDN", whole(a_command), "ndn.wire.control ndn.wire.records",
     words=(encode_parameters(ControlParameters(name=b"", cost=1))[2:], b"\x69\x01\x07", *NDN_WORDS),
     pumps={**NDN_PUMPS, "numbers": Pump(b"", b"\x6a\x01\x01"), "texts": Pump(b"", b"\x72\x01a"),

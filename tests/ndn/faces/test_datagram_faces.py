@@ -57,6 +57,15 @@ def test_a_stranger_that_is_silent_is_forgotten() -> None:
     assert bench.sent() == []
 
 
+def test_silence_ends_at_any_time_of_day() -> None:
+    for start in (1000.1, 1_700_000_000.3, 0.7):
+        bench = FaceBench(udp_idle=600)
+        bench.now = start
+        bench.datagram(interest("/a").raw)
+        bench.advance(601)
+        assert len(bench.sink.down) == 1
+
+
 def test_what_is_dialed_is_there_at_once_and_stays() -> None:
     bench = FaceBench()
     bench.feed(Dial("udp4://127.0.0.1", keep=True))

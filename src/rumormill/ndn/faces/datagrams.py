@@ -200,8 +200,9 @@ class Datagrams:
         limit = self._parameters.udp_idle
         while self._idle:
             oldest = next(iter(self._idle.values()))
-            if now - oldest.heard_at < limit:
-                self._timers.set(_IDLE, oldest.heard_at + limit)
+            # Reckoned as the timer is: a difference of times may be a little less than the limit.
+            if now < (until := oldest.heard_at + limit):
+                self._timers.set(_IDLE, until)
                 return
             self.close(oldest, "idle")
 
