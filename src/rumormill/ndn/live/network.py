@@ -29,12 +29,14 @@ from rumormill.live.subscription import Subscription, WhenFull
 from rumormill.live.validation import ValidatorFunction
 from rumormill.live.waiting import Waiting
 from rumormill.ndn.effects import Forget, NdnInput, Publication, PublicationEnded
+from rumormill.ndn.forwarder.fib import ROUTE_ADDED, ROUTE_REMOVED
 from rumormill.ndn.live.settings import NdnSettings, check_address
 from rumormill.ndn.live.sockets import Sockets
 from rumormill.ndn.live.topics import canonical_topic
 from rumormill.ndn.pubsub import events
 from rumormill.ndn.pubsub.checks import Unverified
 from rumormill.ndn.pubsub.pubsub import PubSub
+from rumormill.ndn.routing import events as routing_events
 from rumormill.ndn.security.trust import Trust
 
 AGAIN: Final = 0.25
@@ -95,7 +97,9 @@ class NdnNetwork(Network):
     ``build`` makes the machine; it is given what says whether a topic has a validator.
     """
 
-    repeatable: ClassVar[frozenset[str]] = events.REPEATABLE
+    repeatable: ClassVar[frozenset[str]] = (
+        events.REPEATABLE | routing_events.REPEATABLE | {ROUTE_ADDED, ROUTE_REMOVED}
+    )
     shifts: ClassVar[frozenset[str]] = Network.shifts | {
         events.PUBLICATION_ENDED, events.ROUTE_STANDS,
     }  # fmt: skip
