@@ -14,6 +14,7 @@ from rumormill.ndn.pubsub.events import ROUTE_REFUSED, ROUTE_STANDS
 from rumormill.ndn.routing.events import NEIGHBOUR_UP
 from rumormill.ndn.routing.messages import Goodbye, Group, Hello, Update
 from rumormill.ndn.security.signers import DigestSigner
+from rumormill.ndn.wire.control import ControlParameters, encode_command
 from rumormill.ndn.wire.interest import encode_interest
 from rumormill.ndn.wire.link import NackReason
 from rumormill.ndn.wire.name import Name, name_from_uri, name_to_uri
@@ -225,3 +226,22 @@ def test_shutdown_says_goodbye_and_closes_all() -> None:
     assert bench.machine.next_wake() is None
     assert bench.machine.sizes()["faces"] == 0
     assert announced(bench) == []
+
+
+def test_a_face_that_management_wants_by_tcp_is_answered_when_it_is_there() -> None:
+    bench = NodeBench()
+    app = bench.connect()
+    command = encode_command(
+        name_from_uri("/localhost/nfd/faces/create"),
+        ControlParameters(uri="tcp4://192.0.2.7:6363"), form="v0.2", nonce=b"1234",
+        timestamp_ms=1000, random_bytes=b"12345678", signer=DigestSigner(),
+    )  # fmt: skip
+    app.send(command.raw)
+    (opening,) = bench.of(OpenTransport)
+    assert app.data == []
+    peer = bench.connect("tcp://192.0.2.7:6363", opening.dial)
+    assert [each.name for each in app.data] == [command.name]
+    assert [type(each) for each in peer.answer_routing()] == [Hello]
+    face = next(each for each in bench.machine.faces.all() if each.uri == "tcp://192.0.2.7:6363")
+    assert app.command("faces/destroy", face_id=face.id).code == 200
+    assert bench.machine.peers == ()
