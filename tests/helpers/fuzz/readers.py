@@ -70,9 +70,14 @@ from rumormill.live.files.private import read_json
 from rumormill.live.transports.client_hello import read_client_hello
 from rumormill.ndn.client.commands import read_answer
 from rumormill.ndn.faces.addresses import canonical
+from rumormill.ndn.live.key_file import split_rule
+from rumormill.ndn.live.settings import read_strategy
 from rumormill.ndn.routing import messages as routing
 from rumormill.ndn.routing.mail import Mail
 from rumormill.ndn.routing.static_route import read_static_route
+from rumormill.ndn.security.certificates import key_from_certificate
+from rumormill.ndn.security.keys import public_key_from_text
+from rumormill.ndn.security.private_keys import PrivateKey as NdnPrivateKey
 from rumormill.ndn.security.signers import DigestSigner
 from rumormill.ndn.wire.control import (
     ControlParameters,
@@ -675,6 +680,13 @@ def a_route_by_hand(text: bytes) -> None:
         read_static_route(text.decode("latin-1"))
 
 
+def rules_of_ndn(raw: bytes) -> None:
+    text = raw.decode("latin-1")
+    with contextlib.suppress(RumormillError):
+        split_rule(text)
+    read_strategy(text)
+
+
 def deep(type: int, size: int) -> bytes:
     """Elements inside of each other."""
     raw = b""
@@ -774,6 +786,20 @@ add("manifest", whole(decode_manifest), "ndn.wire.manifest",
     words=(b"\x81\x01\x02", b"\x83\x01\x02", b"\x85\x20" + bytes(32), b"\xf0\x00"),
     pumps={"segments": Pump(b"", b"\x81\x01\x00"), "ignored fields": Pump(b"", b"\xf0\x00")},
 )  # fmt: skip
+add("key file of ndn", whole(lambda raw: NdnPrivateKey.from_json(read_json(raw))),
+    "ndn.live.key_file ndn.security.private_keys",
+    words=(b"{", b"[", b'"type":"ndn-hmac",', b'"name":"/a",', b'"secret":"', b"0a", b'"', b"}"),
+    pumps={"nesting": Pump(b"", b"["), "a long secret": Pump(
+        b'{"type":"ndn-hmac","name":"/a","secret":"', b"0a", b'"}')})  # fmt: skip
+add("public key of ndn", whole(lambda raw: public_key_from_text(raw.decode("latin-1"))),
+    "ndn.security.keys",
+    pumps={"words": Pump(b"", b"a "), "base64": Pump(b"ndn-ed25519 /a ", b"MCow")})  # fmt: skip
+add("certificate of ndn", whole(key_from_certificate), "ndn.security.certificates",
+    pumps={"lines": Pump(b"", b"a: b\n"), "base64": Pump(b"", b"MCow"),
+           "marks": Pump(b"", b"-----BEGIN NDN CERT-----")})  # fmt: skip
+add("rules of ndn", whole(rules_of_ndn), "ndn.live.key_file ndn.live.settings",
+    pumps={"equals": Pump(b"/a", b"="), "components": Pump(b"", b"/a", b"=multicast"),
+           "a key": Pump(b"/a=ndn-ed25519 /", b"a=")})  # fmt: skip
 
 
 # ---- what users and programs on this machine write
