@@ -131,6 +131,17 @@ def test_when_none_of_them_knows_a_way_who_waits_is_told() -> None:
     assert world.forwarder.statistics.unsatisfied == 1
 
 
+def test_who_has_waited_long_enough_is_told_nothing() -> None:
+    world = World()
+    one, other, producer = world.face(), world.face(), world.face("/a")
+    world.ask(one, "/a/b", lifetime=100)
+    world.ask(other, "/a/b", lifetime=1000)
+    world.advance(0.5)
+    world.refuse(producer, NackReason.NO_ROUTE)
+    assert one.sent == []
+    assert other.nacks == [("/a/b", NackReason.NO_ROUTE)]
+
+
 def test_the_reason_that_is_told_is_the_one_that_passes_soonest() -> None:
     world = World()
     consumer = world.face()

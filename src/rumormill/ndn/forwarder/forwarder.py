@@ -17,7 +17,7 @@ from rumormill.ndn.forwarder.fib import Fib, NextHop, RouteListener
 from rumormill.ndn.forwarder.management.manager import Manager
 from rumormill.ndn.forwarder.nacks import as_asked, least_severe
 from rumormill.ndn.forwarder.parameters import ForwarderParameters
-from rumormill.ndn.forwarder.pit import Pit, PitEntry
+from rumormill.ndn.forwarder.pit import InRecord, Pit, PitEntry
 from rumormill.ndn.forwarder.scope import LOCALHOST, SCOPED, stays_here
 from rumormill.ndn.forwarder.statistics import Statistics
 from rumormill.ndn.forwarder.strategy import pending
@@ -229,10 +229,9 @@ class Forwarder:
         while self._pit.crowded(state):
             for loser, entry in self._pit.overdue(state, self._states.values()):
                 face = loser.face
-                record = entry.ins[face.id]
                 self._tally.dropped(face, "interest", "too_many")
                 self.charge(face, "too_many", prices.WASTE, False)
-                self._send_nack(face, as_asked(entry, record), NackReason.CONGESTION, record.token)
+                self._tell(entry, entry.ins[face.id], NackReason.CONGESTION)
                 self._leave(entry, loser)
 
     # ---- Data
@@ -290,8 +289,13 @@ class Forwarder:
             return
         told = least_severe(out.nack for out in entry.outs.values())
         for record in entry.ins.values():
-            self._send_nack(record.state.face, as_asked(entry, record), told, record.token)
+            self._tell(entry, record, told)
         self._unsatisfied(entry)
+
+    def _tell(self, entry: PitEntry, record: InRecord, reason: int) -> None:
+        """One who waits, and not only others for the same, gets no answer any more."""
+        if record.expires > self._turn.now:
+            self._send_nack(record.state.face, as_asked(entry, record), reason, record.token)
 
     def _send_nack(self, face: Face, interest: Interest, reason: int, token: bytes) -> None:
         self.statistics.out_nacks += 1
