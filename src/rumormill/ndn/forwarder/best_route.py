@@ -7,7 +7,7 @@ from typing import Final
 
 from rumormill.ndn.faces.face import Face
 from rumormill.ndn.forwarder.fib import NextHop
-from rumormill.ndn.forwarder.pit import PitEntry
+from rumormill.ndn.forwarder.pit_entry import PitEntry
 from rumormill.ndn.forwarder.strategy import Suppression, may_send
 from rumormill.ndn.wire.link import NackReason
 

@@ -17,7 +17,8 @@ from rumormill.ndn.forwarder.fib import Fib, NextHop, RouteListener
 from rumormill.ndn.forwarder.management.manager import Manager
 from rumormill.ndn.forwarder.nacks import as_asked, least_severe
 from rumormill.ndn.forwarder.parameters import ForwarderParameters
-from rumormill.ndn.forwarder.pit import InRecord, Pit, PitEntry
+from rumormill.ndn.forwarder.pit import Pit
+from rumormill.ndn.forwarder.pit_entry import InRecord, PitEntry
 from rumormill.ndn.forwarder.scope import LOCALHOST, SCOPED, stays_here
 from rumormill.ndn.forwarder.statistics import Statistics
 from rumormill.ndn.forwarder.strategy import pending

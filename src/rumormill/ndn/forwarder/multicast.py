@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rumormill.ndn.faces.face import Face
 from rumormill.ndn.forwarder.fib import NextHop
-from rumormill.ndn.forwarder.pit import PitEntry
+from rumormill.ndn.forwarder.pit_entry import PitEntry
 from rumormill.ndn.forwarder.strategy import Suppression, may_send
 
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from rumormill.ndn.faces.face import Face
 from rumormill.ndn.forwarder.fib import NextHop
-from rumormill.ndn.forwarder.pit import PitEntry
+from rumormill.ndn.forwarder.pit_entry import PitEntry
 
 
 class Strategy(Protocol):
