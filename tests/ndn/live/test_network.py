@@ -24,6 +24,7 @@ from rumormill.core.message import Message
 from rumormill.core.trace import TraceEvent
 from rumormill.ndn.live.key_file import create_key
 from tests.helpers.ndn.live_town import PATIENCE, TRANSPORTS, LiveTown, until
+from tests.helpers.ports import own_port
 
 over_each = pytest.mark.parametrize("transport", TRANSPORTS)
 
@@ -146,7 +147,7 @@ async def test_a_message_waits_for_a_subscriber_that_comes_later(town: LiveTown)
 
 
 async def test_a_program_without_a_forwarder_says_so(town: LiveTown) -> None:
-    program = await town.client(f"tcp://127.0.0.1:{free_port()}", forwarder_patience=0.1)
+    program = await town.client(f"tcp://127.0.0.1:{own_port()}", forwarder_patience=0.1)
     with pytest.raises(NotReadyError, match=r"^no forwarder|^the forwarder gave us no route"):
         await program.publish("/weather", b"rain", ready=0.2)
     program.subscribe("/weather")
@@ -449,7 +450,7 @@ async def test_who_cannot_be_reached_is_named_in_one_sentence(
     town: LiveTown, transport: str
 ) -> None:
     node = await town.node()
-    address = f"tcp://127.0.0.1:{free_port()}" if transport == "tcp" else town.somewhere("unix")
+    address = f"tcp://127.0.0.1:{own_port()}" if transport == "tcp" else town.somewhere("unix")
     reason = "connection refused" if transport == "tcp" else "no such file"
     with pytest.raises(ConnectError) as caught:
         await node.connect(address)
@@ -541,9 +542,3 @@ def kept(folder: Path, kind: str, column: str) -> list[Any]:
     bounds = log.bounds()
     batches = [batch for _, batch in log.read(bounds.earliest, bounds.latest)]
     return [value for batch in batches for value in batch.column(column).to_pylist()]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
