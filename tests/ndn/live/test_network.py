@@ -93,7 +93,7 @@ async def test_a_message_finds_its_way_over_three_nodes(town: LiveTown, transpor
 async def test_with_multicast_every_subscriber_gets_it_and_the_publisher_too(
     town: LiveTown,
 ) -> None:
-    hub = await town.node(strategy="multicast")
+    hub = await town.node(strategy="multicast", linger=0.1)
     spokes = [await town.node(bootstrap=hub.addresses[0], strategy="multicast") for _ in range(2)]
     program = await town.client(hub.addresses[0])
     subscriptions = [each.subscribe("/weather") for each in (hub, *spokes, program)]
@@ -102,6 +102,24 @@ async def test_with_multicast_every_subscriber_gets_it_and_the_publisher_too(
     assert hub.capabilities.all_subscribers and not program.capabilities.all_subscribers
     assert (await hub.publish("/weather", b"rain")).outcome == "delivered"
     assert [(await each.get(PATIENCE)).data for each in subscriptions] == [b"rain"] * 4
+
+
+async def test_where_all_are_to_get_it_the_last_message_can_be_fetched_before_its_publisher_is_gone(
+    town: LiveTown,
+) -> None:
+    node = await town.node(strategy="multicast", linger=2.0)
+    quick, slow = [await town.client(*node.addresses) for _ in range(2)]
+    first, second = quick.subscribe("/weather"), slow.subscribe("/weather", buffer=1)
+    for each in (quick, slow):
+        await each.wait_subscribed("/weather", PATIENCE)
+    await node.publish("/weather", b"rain")
+    await until(lambda: second.full)
+    assert (await node.publish("/weather", b"sun")).outcome == "delivered"
+    closing = asyncio.create_task(node.close())
+    await asyncio.sleep(0.05)
+    assert [(await second.get(PATIENCE)).data for _ in range(2)] == [b"rain", b"sun"]
+    assert first.pending == 2
+    await closing
 
 
 async def test_of_two_subscribers_one_gets_it_with_the_usual_strategy(town: LiveTown) -> None:

@@ -45,6 +45,9 @@ AGAIN: Final = 0.25
 LOOK_UP_AGAIN: Final = 5.0
 """Seconds until the name of a host is looked up again that nobody knew."""
 
+GOODBYE: Final = 0.5
+"""Seconds of the time for closing that are kept for what is sent last."""
+
 LOOPBACK: Final = "tcp://127.0.0.1:0"
 """Where a node listens that was not told."""
 
@@ -138,6 +141,8 @@ class NdnNetwork(Network):
         self._publications: Waiting[Receipt] = Waiting()
         self._dials: dict[str, list[asyncio.Future[str]]] = {}
         self._background: set[asyncio.Task[None]] = set()
+        self._fetched_until = 0.0
+        """Until when some may still fetch what all are to get, in the loop's time."""
         self._sockets = Sockets(
             self._ndn.feed,
             gate=self._machine.gate,
@@ -291,6 +296,8 @@ class NdnNetwork(Network):
         took = asyncio.get_running_loop().time() - began
         receipt = await self._publication(topic, data, max(0.0, timeout - took))
         nobody = receipt.outcome == Outcome.NO_SUBSCRIBER
+        if not nobody and self.capabilities.all_subscribers:
+            self._fetched_until = asyncio.get_running_loop().time() + self._settings.pubsub.linger
         if topic in self.topics and (nobody or self.capabilities.all_subscribers):
             self._deliver_own(receipt, data)
             if nobody:
@@ -390,10 +397,12 @@ class NdnNetwork(Network):
     async def _leave(self) -> None:
         for task in self._background:
             task.cancel()
+        loop = asyncio.get_running_loop()
+        # One subscriber has the last message; where all are to get it, others may be about to.
+        await asyncio.sleep(min(self._fetched_until, self._close_by - GOODBYE) - loop.time())
         self._ndn.feed(Shutdown())
         self._ndn.wake()
-        left = self._close_by - asyncio.get_running_loop().time()
-        await self._sockets.close(max(0.0, left))
+        await self._sockets.close(max(0.0, self._close_by - loop.time()))
         for ended in [each for several in self._dials.values() for each in several]:
             ended.cancel()
 
