@@ -246,6 +246,13 @@ def test_lengths_are_in_their_shortest_form() -> None:
     )
 
 
+def test_a_long_length_of_a_signature_is_not_taken_for_a_short_one() -> None:
+    for size in (251, 253):
+        wrong = size.to_bytes(2, "big") + bytes(251)
+        assert len(wrong) == 253
+        assert reason(data(NAME, "16031b0100 17fd", wrong)) == "bad_tlv"
+
+
 def test_names_of_many_components_are_refused() -> None:
     many = name_tlv(component(b"") * 10_000)
     assert reason(data(many, SIGNED)) == "bad_name"

@@ -85,7 +85,10 @@ class Data(_Fields):
 
 
 def decode_data(raw: bytes, most_components: int = MOST_COMPONENTS) -> Data:
-    """Read one whole Data. Its signature is not checked."""
+    """Read one whole Data. Its signature is not checked.
+
+    In one piece, with short lengths read in place: every Data that comes in passes here.
+    """
     try:
         if raw[0] != DATA:
             raise RemoteProtocolError("bad_packet", f"the type {raw[0]}, a Data is expected")
