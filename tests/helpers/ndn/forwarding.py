@@ -11,9 +11,9 @@ from rumormill.core.timers import NEVER, Alarm
 from rumormill.core.trace import TraceEvent
 from rumormill.core.turn import Turn
 from rumormill.ndn.faces.face import NO_TOKEN, Face
-from rumormill.ndn.forwarder.fib import CHILD_INHERIT, Origin
 from rumormill.ndn.forwarder.forwarder import Forwarder
 from rumormill.ndn.forwarder.parameters import ForwarderParameters
+from rumormill.ndn.forwarder.tables.fib import CHILD_INHERIT, Origin
 from rumormill.ndn.security.signers import DigestSigner
 from rumormill.ndn.wire.control import (
     ControlParameters,

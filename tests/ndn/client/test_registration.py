@@ -247,6 +247,28 @@ def test_a_route_that_may_have_been_granted_is_withdrawn() -> None:
     assert bench.machine.sizes()["routes"] == 1
 
 
+def test_a_route_that_may_have_been_granted_without_a_word_is_withdrawn_too() -> None:
+    bench = ClientBench()
+    forwarder = bench.forwarder()
+    forwarder.serve()
+    bench.feed(Subscribe("/weather"))
+    bench.advance(3.5)  # all attempts are unanswered; the next round has not begun
+    assert {command.verb for command, _ in forwarder.commands()} == {"register"}
+    bench.feed(Unsubscribe("/weather"))
+    assert [command.verb for command in forwarder.serve()] == ["unregister"]
+
+
+def test_the_refusal_of_what_is_not_wanted_any_more_is_no_problem() -> None:
+    bench = ClientBench(command_form="v0.3")
+    forwarder = bench.forwarder()
+    forwarder.serve()
+    bench.feed(Subscribe("/weather"))
+    bench.feed(Unsubscribe("/weather"))
+    forwarder.serve(lambda command: False)
+    assert bench.problems() == []
+    assert bench.machine.sizes()["routes"] == 1
+
+
 def test_changing_ones_mind_ends_with_what_was_wanted_last() -> None:
     bench = ClientBench()
     forwarder = bench.forwarder()

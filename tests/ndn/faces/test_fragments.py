@@ -15,7 +15,7 @@ LARGE = data("/a", b"x" * 5000)
 
 
 @given(
-    st.binary(min_size=1, max_size=MOST_PACKET),
+    st.integers(1, MOST_PACKET).map(lambda size: (b"0123456789" * 1000)[:size]),
     st.binary(max_size=32),
     st.sampled_from([None, 0, 50, 150, 1 << 40]),
     st.integers(0, (1 << 64) - 1),
@@ -110,6 +110,18 @@ def test_fragments_that_never_complete_take_no_memory() -> None:
     bench.advance(120)
     sizes = bench.sizes()
     assert sizes["reassemblies"] == sizes["reassembly_bytes"] == 0
+
+
+def test_who_leaves_much_incomplete_loses_its_own() -> None:
+    bench = FaceBench(max_reassemblies=100, max_face_reassemblies=5)
+    honest = sent_in_fragments(mtu=1400)
+    bench.datagram(honest[0], "udp://198.51.100.1:1")
+    for number in range(300):
+        bench.datagram(encode_link(b"x", sequence=number * 10, index=0, count=2))
+        assert bench.sizes()["reassemblies"] <= 6
+    for raw in honest[1:]:
+        bench.datagram(raw, "udp://198.51.100.1:1")
+    assert [came.packet for came in bench.sink.take()] == [LARGE]
 
 
 def test_tiny_fragments_take_no_memory_either() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumormill.ndn.forwarder.content_store import MOST_TRIES, SPARE, ContentStore
+from rumormill.ndn.forwarder.tables.content_store import MOST_TRIES, SPARE, ContentStore
 from rumormill.ndn.security.signers import DigestSigner
 from rumormill.ndn.wire.data import Data, encode_data, full_name
 from rumormill.ndn.wire.interest import Interest, encode_interest

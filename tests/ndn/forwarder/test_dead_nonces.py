@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumormill.core.timers import NEVER, Alarm
-from rumormill.ndn.forwarder.dead_nonces import DeadNonces
+from rumormill.ndn.forwarder.tables.dead_nonces import DeadNonces
 
 
 def test_a_nonce_belongs_to_a_name() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumormill.ndn.forwarder.fib import CAPTURE, CHILD_INHERIT, Origin, RouteChange
-from rumormill.ndn.forwarder.prefix_table import FEW, PrefixTable
+from rumormill.ndn.forwarder.tables.fib import CAPTURE, CHILD_INHERIT, Origin, RouteChange
+from rumormill.ndn.forwarder.tables.prefix_table import FEW, PrefixTable
 from rumormill.ndn.wire.name import Name, component, name_from_uri, prefix_ends
 from tests.helpers.ndn.forwarding import NotedFace, World
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rumormill.ndn.forwarder.expiries import MOST_AT_ONCE
-from rumormill.ndn.forwarder.pit import EVICTED_AT_ONCE
+from rumormill.ndn.forwarder.tables.expiries import MOST_AT_ONCE
+from rumormill.ndn.forwarder.tables.pit import EVICTED_AT_ONCE
 from rumormill.ndn.forwarder.tally import MOST_ROWS
 from rumormill.ndn.wire.link import NackReason
 from rumormill.ndn.wire.name import component, name_from_uri

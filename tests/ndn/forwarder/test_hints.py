@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rumormill.ndn.forwarder.fib import Origin
 from rumormill.ndn.forwarder.hints import without_hint
+from rumormill.ndn.forwarder.tables.fib import Origin
 from rumormill.ndn.security.signers import DigestSigner
 from rumormill.ndn.wire.interest import Interest, decode_interest, encode_interest
 from rumormill.ndn.wire.link import NackReason

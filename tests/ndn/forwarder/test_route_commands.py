@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rumormill.ndn.forwarder.fib import CAPTURE, CHILD_INHERIT, Origin
+from rumormill.ndn.forwarder.tables.fib import CAPTURE, CHILD_INHERIT, Origin
 from rumormill.ndn.wire.control import ControlParameters, ControlResponse, Form
 from rumormill.ndn.wire.data import Data
 from rumormill.ndn.wire.link import NackReason

@@ -9,7 +9,7 @@ from rumormill.core.errors import LocalProtocolError
 from rumormill.core.machine import Check, Checked, Deliver, Shutdown, Subscribe, Verdict
 from rumormill.core.transport import Dial, DialEnded, Listening, OpenTransport, TransportClosed
 from rumormill.ndn.effects import Publication
-from rumormill.ndn.forwarder.fib import Origin
+from rumormill.ndn.forwarder.tables.fib import Origin
 from rumormill.ndn.pubsub.events import ROUTE_REFUSED, ROUTE_STANDS
 from rumormill.ndn.routing.events import NEIGHBOUR_UP
 from rumormill.ndn.routing.messages import Goodbye, Group, Hello, Update

@@ -55,6 +55,9 @@ class Toll:
     def charge(self, face: TransportFace, kind: str, cost: float, blame: bool) -> None:
         """A face made us do work; with ``blame`` no honest one would have."""
         if isinstance(face, StreamFace):
+            # An account that owes nothing may have been forgotten, and another one opened for the
+            # same source since.
+            face.work = self.account_of(face.source)
             face.work.spend(kind, cost, blame=blame)
             face.charged = True
         elif isinstance(face, DatagramFace):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rumormill.ndn.faces.face import Face
 
 if TYPE_CHECKING:
-    from rumormill.ndn.forwarder.pit_entry import InRecord, PitEntry
+    from rumormill.ndn.forwarder.tables.pit_entry import InRecord, PitEntry
 
 
 class FaceState:

@@ -9,21 +9,21 @@ from rumormill.core.timers import Alarm
 from rumormill.core.turn import Turn
 from rumormill.ndn.faces.face import Face
 from rumormill.ndn.forwarder import hints, prices
-from rumormill.ndn.forwarder.content_store import ContentStore
-from rumormill.ndn.forwarder.dead_nonces import DeadNonces
 from rumormill.ndn.forwarder.face_directory import FaceDirectory, NoFaces
 from rumormill.ndn.forwarder.face_state import FaceState
-from rumormill.ndn.forwarder.fib import Fib, NextHop, RouteListener
 from rumormill.ndn.forwarder.management.manager import Manager
+from rumormill.ndn.forwarder.management.tables import Tables
 from rumormill.ndn.forwarder.nacks import as_asked, least_severe
 from rumormill.ndn.forwarder.parameters import ForwarderParameters
-from rumormill.ndn.forwarder.pit import Pit
-from rumormill.ndn.forwarder.pit_entry import InRecord, PitEntry
 from rumormill.ndn.forwarder.scope import LOCALHOST, SCOPED, stays_here
 from rumormill.ndn.forwarder.statistics import Statistics
-from rumormill.ndn.forwarder.strategy import pending
-from rumormill.ndn.forwarder.strategy_choice import StrategyChoice
-from rumormill.ndn.forwarder.tables import Tables
+from rumormill.ndn.forwarder.strategies.strategy import pending
+from rumormill.ndn.forwarder.strategies.strategy_choice import StrategyChoice
+from rumormill.ndn.forwarder.tables.content_store import ContentStore
+from rumormill.ndn.forwarder.tables.dead_nonces import DeadNonces
+from rumormill.ndn.forwarder.tables.fib import Fib, NextHop, RouteListener
+from rumormill.ndn.forwarder.tables.pit import Pit
+from rumormill.ndn.forwarder.tables.pit_entry import InRecord, PitEntry
 from rumormill.ndn.forwarder.tally import Tally
 from rumormill.ndn.security.signers import DigestSigner
 from rumormill.ndn.wire.data import Data
@@ -80,6 +80,7 @@ class Forwarder:
             self._tally, faces or NoFaces(),
         )  # fmt: skip
         self._manager = Manager(turn, parameters, tables, signer or DigestSigner(), alarm)
+        self._manager.on_too_many = self._too_many_commands
 
     # ---- faces
 
@@ -194,6 +195,7 @@ class Forwarder:
                 self._new(state, interest, token, here)
                 return
         expires = now + min(interest.lifetime / 1000, self._most_seconds)
+        waits_already = face.id in entry.ins
         self._pit.wait(entry, state, interest, token, expires)
         strategy = self.strategies.strategy(interest.name)
         chosen = strategy.again(entry, self._next_hops(interest), face, here, now)
@@ -201,6 +203,8 @@ class Forwarder:
             entry.interest, entry.here = interest, here
             for hop in chosen:
                 self._send(entry, hop, interest, expires)
+        elif waits_already:
+            self._waste(face, "interest", "repeated")
 
     def _next_hops(self, interest: Interest) -> tuple[NextHop, ...]:
         if interest.forwarding_hint:
@@ -326,6 +330,9 @@ class Forwarder:
         """A packet was of no use."""
         self._tally.ignored(face, what, reason)
         self.charge(face, reason, prices.WASTE, False)
+
+    def _too_many_commands(self, face: Face) -> None:
+        self.charge(face, "commands", prices.COMMAND, False)
 
     # ---- time
 

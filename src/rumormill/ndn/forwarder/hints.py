@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from rumormill.ndn.forwarder.fib import Fib, NextHop, Origin
+from rumormill.ndn.forwarder.tables.fib import Fib, NextHop, Origin
 from rumormill.ndn.wire.interest import FORWARDING_HINT, INTEREST, Interest, decode_interest
 from rumormill.ndn.wire.name import Name, is_prefix
 from rumormill.ndn.wire.tlv import read_head, tlv

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rumormill.ndn.forwarder.pit_entry import InRecord, PitEntry
+from rumormill.ndn.forwarder.tables.pit_entry import InRecord, PitEntry
 from rumormill.ndn.wire.interest import Interest, with_nonce
 from rumormill.ndn.wire.link import NackReason
 

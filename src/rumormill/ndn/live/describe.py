@@ -26,8 +26,8 @@ FILES: Final = re.compile(r"\.(json|key|pem|crt|cert|ndncert|pub|toml)$", re.IGN
 def describe_text(text: str) -> Description | None:
     """A name, an address or a public key; None if it is none of these.
 
-    What begins with ``ndn:`` is a name. What begins with / is one, unless there is such a file or
-    it is called like one.
+    What begins with ``ndn:`` is a name. What begins with / is one, unless it may be meant for a
+    file: there is one, or the folder that it would be in, or it is called like one.
     """
     if text.partition("://")[0] in SCHEMES and "://" in text:
         return _address(text)
@@ -36,13 +36,17 @@ def describe_text(text: str) -> Description | None:
     if text.startswith("ndn:"):
         return _name(text)
     path = Path(text)
-    try:
-        found = path.is_file()
-    except (OSError, ValueError):  # what is too long for a path is none
-        found = False
-    if found:
+    if _exists(path):
         return _key(load_public_key(path), text) if path.suffix in PUBLIC else None
-    return _name(text) if text.startswith("/") and not FILES.search(text) else None
+    file = FILES.search(text) or _exists(Path(*path.parts[:2]))
+    return _name(text) if text.startswith("/") and not file else None
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # what is too long for a path is none
+        return False
 
 
 def _address(text: str) -> Description:

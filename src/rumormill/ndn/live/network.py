@@ -29,7 +29,7 @@ from rumormill.live.subscription import Subscription, WhenFull
 from rumormill.live.validation import ValidatorFunction
 from rumormill.live.waiting import Waiting
 from rumormill.ndn.effects import Forget, NdnInput, Publication, PublicationEnded
-from rumormill.ndn.forwarder.fib import ROUTE_ADDED, ROUTE_REMOVED
+from rumormill.ndn.forwarder.tables.fib import ROUTE_ADDED, ROUTE_REMOVED
 from rumormill.ndn.live.settings import NdnSettings, check_address
 from rumormill.ndn.live.sockets import Sockets
 from rumormill.ndn.live.topics import canonical_topic

@@ -8,7 +8,7 @@ from rumormill.ndn.faces.addresses import canonical
 from rumormill.ndn.faces.face import Face
 from rumormill.ndn.faces.faces import Faces
 from rumormill.ndn.faces.transport_face import TransportFace
-from rumormill.ndn.forwarder.fib import Fib, Origin
+from rumormill.ndn.forwarder.tables.fib import Fib, Origin
 from rumormill.ndn.routing.distance_vector import DistanceVector
 from rumormill.ndn.routing.static_route import StaticRoute
 

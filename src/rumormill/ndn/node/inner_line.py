@@ -6,8 +6,8 @@ from collections import deque
 
 from rumormill.ndn.faces.face import Face
 from rumormill.ndn.faces.internal import InternalFace, internal_faces
-from rumormill.ndn.forwarder.fib import Origin
 from rumormill.ndn.forwarder.forwarder import Forwarder
+from rumormill.ndn.forwarder.tables.fib import Origin
 from rumormill.ndn.pubsub.line import LineUser
 from rumormill.ndn.wire.data import Data
 from rumormill.ndn.wire.interest import Interest

@@ -7,7 +7,7 @@ from typing import Final
 from rumormill.core import trace
 from rumormill.core.turn import Turn
 from rumormill.ndn.faces.face import Face
-from rumormill.ndn.forwarder.fib import Fib, Origin, RouteChange
+from rumormill.ndn.forwarder.tables.fib import Fib, Origin, RouteChange
 from rumormill.ndn.routing.distance_vector import DistanceVector
 from rumormill.ndn.routing.messages import name_without_epoch
 from rumormill.ndn.routing.vector import Destination

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import base64
+import contextlib
 import json
 import logging
 import sys
@@ -205,10 +206,8 @@ def main() -> None:
     parser.add_argument("--hint", default="")
     logging.disable(logging.CRITICAL)
     program = Program(parser.parse_args())
-    try:
+    with contextlib.suppress(KeyboardInterrupt):
         program.app.run_forever(after_start=program.run())
-    except KeyboardInterrupt:
-        pass
 
 
 if __name__ == "__main__":

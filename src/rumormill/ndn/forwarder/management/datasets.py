@@ -9,8 +9,8 @@ from rumormill.core.turn import Turn
 from rumormill.ndn.faces.face import Face
 from rumormill.ndn.faces.traffic import NONE, Traffic
 from rumormill.ndn.forwarder.management.strategy_commands import strategy_name
+from rumormill.ndn.forwarder.management.tables import Tables
 from rumormill.ndn.forwarder.parameters import ForwarderParameters
-from rumormill.ndn.forwarder.tables import Tables
 from rumormill.ndn.wire import dataset
 from rumormill.ndn.wire.name import Name
 

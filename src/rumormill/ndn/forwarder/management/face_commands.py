@@ -8,7 +8,7 @@ from typing import Final
 from rumormill.core.errors import LocalProtocolError
 from rumormill.ndn.faces.face import Face
 from rumormill.ndn.forwarder.management.answers import Answer, Handler, Request, done, refused
-from rumormill.ndn.forwarder.tables import Tables
+from rumormill.ndn.forwarder.management.tables import Tables
 from rumormill.ndn.wire.control import ControlParameters, ControlResponse, StatusCode
 from rumormill.ndn.wire.dataset import FacePersistency
 

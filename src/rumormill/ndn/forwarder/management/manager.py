@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from rumormill.core.errors import RemoteProtocolError
@@ -22,9 +23,9 @@ from rumormill.ndn.forwarder.management.pending_faces import Asked, PendingFaces
 from rumormill.ndn.forwarder.management.route_commands import RouteCommands
 from rumormill.ndn.forwarder.management.snapshots import Snapshots
 from rumormill.ndn.forwarder.management.strategy_commands import StrategyCommands
+from rumormill.ndn.forwarder.management.tables import Tables
 from rumormill.ndn.forwarder.parameters import ForwarderParameters
 from rumormill.ndn.forwarder.scope import LOCALHOP, LOCALHOST
-from rumormill.ndn.forwarder.tables import Tables
 from rumormill.ndn.wire.control import StatusCode, encode_response, read_command
 from rumormill.ndn.wire.data import Data, encode_data
 from rumormill.ndn.wire.interest import Interest
@@ -46,6 +47,10 @@ OF_LIST: Final = 4
 """Components of the name of a list: scope, "nfd", module and verb."""
 OF_SEGMENT: Final = 6
 """And a version and a segment."""
+
+
+def _nobody_pays(face: Face) -> None:
+    """What a forwarder does whose faces have no accounts."""
 
 
 class Manager:
@@ -75,6 +80,8 @@ class Manager:
         self._contents = self._datasets.contents()
         self._snapshots = Snapshots(turn, signer, alarm)
         self._pending = PendingFaces(turn, self._tell, alarm)
+        self.on_too_many: Callable[[Face], None] = _nobody_pays
+        """Hears whose command was one of too many."""
 
     def interest(self, face: Face, interest: Interest, token: bytes) -> bool:
         """Take an Interest below /localhost or /localhop; False if it is not for us."""
@@ -87,6 +94,7 @@ class Manager:
             return False
         if not self._allowance(face).take(1, self._turn.now):
             self._tables.tally.dropped(face, "command", "too_many")
+            self.on_too_many(face)
             self._nack(face, interest, NackReason.CONGESTION, token)
             return True
         if len(name) > LONGEST_NAME:

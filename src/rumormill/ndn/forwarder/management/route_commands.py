@@ -6,7 +6,6 @@ from typing import Final
 
 from rumormill.core.turn import Turn
 from rumormill.ndn.faces.face import Face
-from rumormill.ndn.forwarder.fib import CHILD_INHERIT, Origin
 from rumormill.ndn.forwarder.management.answers import (
     GONE,
     NO_ROOM,
@@ -17,8 +16,9 @@ from rumormill.ndn.forwarder.management.answers import (
     done,
     refused,
 )
+from rumormill.ndn.forwarder.management.tables import Tables
 from rumormill.ndn.forwarder.parameters import ForwarderParameters
-from rumormill.ndn.forwarder.tables import Tables
+from rumormill.ndn.forwarder.tables.fib import CHILD_INHERIT, Origin
 from rumormill.ndn.wire.control import ControlParameters, StatusCode
 from rumormill.ndn.wire.name import Name, prefix_ends
 

@@ -13,8 +13,8 @@ from rumormill.ndn.forwarder.management.answers import (
     done,
     refused,
 )
+from rumormill.ndn.forwarder.management.tables import Tables
 from rumormill.ndn.forwarder.parameters import ForwarderParameters, StrategyName
-from rumormill.ndn.forwarder.tables import Tables
 from rumormill.ndn.wire.control import ControlParameters, StatusCode
 from rumormill.ndn.wire.name import Name, component, name_from_uri, prefix_ends
 

@@ -6,7 +6,7 @@ from bisect import bisect_left, insort
 from collections import OrderedDict
 from typing import Final
 
-from rumormill.ndn.forwarder.digests import matches_digest, without_digest
+from rumormill.ndn.forwarder.tables.digests import matches_digest, without_digest
 from rumormill.ndn.wire.data import Data
 from rumormill.ndn.wire.interest import Interest
 from rumormill.ndn.wire.name import Name

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from rumormill.ndn.faces.face import Face
-from rumormill.ndn.forwarder.fib import NextHop
-from rumormill.ndn.forwarder.pit_entry import PitEntry
+from rumormill.ndn.forwarder.tables.fib import NextHop
+from rumormill.ndn.forwarder.tables.pit_entry import PitEntry
 
 
 class Strategy(Protocol):

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from rumormill.ndn.faces.face import Face
-from rumormill.ndn.forwarder.fib import NextHop
-from rumormill.ndn.forwarder.pit_entry import PitEntry
-from rumormill.ndn.forwarder.strategy import Suppression, may_send
+from rumormill.ndn.forwarder.strategies.strategy import Suppression, may_send
+from rumormill.ndn.forwarder.tables.fib import NextHop
+from rumormill.ndn.forwarder.tables.pit_entry import PitEntry
 from rumormill.ndn.wire.link import NackReason
 
 NO_WAY: Final = (NackReason.NO_ROUTE, NackReason.DUPLICATE)

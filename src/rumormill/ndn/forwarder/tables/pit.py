@@ -8,11 +8,11 @@ from itertools import islice
 from typing import Final
 
 from rumormill.core.timers import Alarm
-from rumormill.ndn.forwarder.digests import matches_digest, without_digest
-from rumormill.ndn.forwarder.expiries import Expiries
 from rumormill.ndn.forwarder.face_state import FaceState
 from rumormill.ndn.forwarder.parameters import ForwarderParameters
-from rumormill.ndn.forwarder.pit_entry import InRecord, OutRecord, PitEntry, selectors
+from rumormill.ndn.forwarder.tables.digests import matches_digest, without_digest
+from rumormill.ndn.forwarder.tables.expiries import Expiries
+from rumormill.ndn.forwarder.tables.pit_entry import InRecord, OutRecord, PitEntry, selectors
 from rumormill.ndn.wire.data import Data, full_name
 from rumormill.ndn.wire.interest import Interest
 from rumormill.ndn.wire.name import Name, prefix_ends

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rumormill.ndn.faces.face import Face
-from rumormill.ndn.forwarder.content_store import ContentStore
 from rumormill.ndn.forwarder.face_directory import FaceDirectory
 from rumormill.ndn.forwarder.face_state import FaceState
-from rumormill.ndn.forwarder.fib import Fib
-from rumormill.ndn.forwarder.pit import Pit
 from rumormill.ndn.forwarder.statistics import Statistics
-from rumormill.ndn.forwarder.strategy_choice import StrategyChoice
+from rumormill.ndn.forwarder.strategies.strategy_choice import StrategyChoice
+from rumormill.ndn.forwarder.tables.content_store import ContentStore
+from rumormill.ndn.forwarder.tables.fib import Fib
+from rumormill.ndn.forwarder.tables.pit import Pit
 from rumormill.ndn.forwarder.tally import Tally
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from rumormill.core.timers import Alarm
 
 if TYPE_CHECKING:
-    from rumormill.ndn.forwarder.pit_entry import PitEntry
+    from rumormill.ndn.forwarder.tables.pit_entry import PitEntry
 
 TICKS: Final = 32
 """Buckets in a second. An Interest ends at the end of its bucket: never too early."""

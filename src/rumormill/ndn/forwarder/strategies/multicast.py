@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rumormill.ndn.faces.face import Face
-from rumormill.ndn.forwarder.fib import NextHop
-from rumormill.ndn.forwarder.pit_entry import PitEntry
-from rumormill.ndn.forwarder.strategy import Suppression, may_send
+from rumormill.ndn.forwarder.strategies.strategy import Suppression, may_send
+from rumormill.ndn.forwarder.tables.fib import NextHop
+from rumormill.ndn.forwarder.tables.pit_entry import PitEntry
 
 
 class Multicast:

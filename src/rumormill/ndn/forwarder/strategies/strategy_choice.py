@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rumormill.core.turn import Turn
-from rumormill.ndn.forwarder.best_route import BestRoute
-from rumormill.ndn.forwarder.multicast import Multicast
 from rumormill.ndn.forwarder.parameters import ForwarderParameters, StrategyName
-from rumormill.ndn.forwarder.prefix_table import PrefixTable
-from rumormill.ndn.forwarder.strategy import Strategy, Suppression
+from rumormill.ndn.forwarder.strategies.best_route import BestRoute
+from rumormill.ndn.forwarder.strategies.multicast import Multicast
+from rumormill.ndn.forwarder.strategies.strategy import Strategy, Suppression
+from rumormill.ndn.forwarder.tables.prefix_table import PrefixTable
 from rumormill.ndn.wire.name import Name, name_to_uri
 
 STRATEGY_SET = "strategy_set"  # fields: prefix, strategy

@@ -9,7 +9,7 @@ from rumormill.core.timers import Alarm, Timers
 from rumormill.core.turn import Turn
 from rumormill.ndn.faces.face import Face
 from rumormill.ndn.forwarder.parameters import ForwarderParameters
-from rumormill.ndn.forwarder.prefix_table import PrefixTable
+from rumormill.ndn.forwarder.tables.prefix_table import PrefixTable
 from rumormill.ndn.wire.name import Name, name_to_uri
 
 
