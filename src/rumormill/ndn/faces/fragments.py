@@ -20,8 +20,9 @@ OVERHEAD: Final = 4 + 10 + 4 + 4 + 4
 """Bytes around a fragment: the link packet's head, the number, the place, the count, the fragment's
 head."""
 
-NACK_OVERHEAD: Final = 12
+NACK_OVERHEAD: Final = 4 + 4 + 8
 TOKEN_OVERHEAD: Final = 2
+"""What belongs to the whole packet: a Nack with the largest reason, and the head of a token."""
 
 KEPT: Final = 128
 """Bytes of memory that a fragment takes beside its own."""
