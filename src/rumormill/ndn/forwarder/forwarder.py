@@ -294,6 +294,7 @@ class Forwarder:
             return
         told = least_severe(out.nack for out in entry.outs.values())
         for record in entry.ins.values():
+            self._waste(record.state.face, "interest", "refused")
             self._tell(entry, record, told)
         self._unsatisfied(entry)
 

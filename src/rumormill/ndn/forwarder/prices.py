@@ -12,3 +12,5 @@ WASTE: Final = 8.0
 """For an Interest that goes nowhere, or a Data or Nack that nobody waits for."""
 FORBIDDEN: Final = 50.0
 """For what is sent beyond its scope, which no program does."""
+COMMAND: Final = 50.0
+"""For a command that is refused for being one of too many."""
