@@ -332,6 +332,18 @@ def test_by_udp_routes_are_withdrawn_before_we_leave() -> None:
     assert bench.machine.sizes()["routes"] == 0
 
 
+def test_by_udp_all_routes_are_withdrawn_though_they_are_many() -> None:
+    bench = ClientBench(max_commands=4)
+    forwarder = bench.forwarder(BY_UDP)
+    for number in range(50):
+        bench.feed(Subscribe(f"/topic/{number}"))
+    forwarder.serve()
+    bench.feed(Shutdown())
+    withdrawn = {command.parameters.name for command, _ in forwarder.commands()}
+    assert withdrawn == set(forwarder.routes)
+    assert len(withdrawn) == 51
+
+
 def test_on_a_connection_they_go_with_it() -> None:
     bench = ClientBench()
     forwarder = bench.forwarder()
