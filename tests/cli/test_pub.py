@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumormill.cli.pub import lines_of, read_lines, read_message
+from rumormill.cli.pub import Tally, lines_of, read_lines, read_message
 from rumormill.core.errors import MessageTooLargeError
+from rumormill.core.receipt import Outcome, Receipt
 
 
 def pipe_with(chunks: list[bytes]) -> int:
@@ -59,3 +60,17 @@ def test_a_file_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
     assert read_message(path, largest=100) == b"x" * 100
     with pytest.raises(MessageTooLargeError, match="100 bytes"):
         read_message(path, largest=99)
+
+
+def test_what_may_have_arrived_is_not_counted_as_what_went_to_nobody() -> None:
+    tally = Tally()
+    for outcome, reached in (
+        (Outcome.DELIVERED, ("b",)),
+        (Outcome.UNKNOWN, ()),
+        (Outcome.NO_SUBSCRIBER, ()),
+    ):
+        tally.count(Receipt(b"1", "weather", reached, fields={"outcome": outcome}))
+    tally.count(Receipt(b"2", "weather", ("b",)))
+    tally.count(Receipt(b"3", "weather"))
+    tally.count(Receipt(b"4", "weather", fields={"stored": 8}))
+    assert (tally.published, tally.unknown, tally.to_nobody) == (6, 1, 2)

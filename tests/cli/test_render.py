@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,6 +64,7 @@ def test_the_ready_line_has_addresses_id_and_what_the_network_promises() -> None
             "ordered": False,
             "acknowledged": False,
             "signed": True,
+            "at_most_once": True,
         },
     }
 
@@ -107,6 +109,22 @@ def test_a_receipt_tells_who_did_not_get_it() -> None:
     assert "not to c: queue_full" in line
     nobody = HumanRenderer(terminal=False).published(Receipt(b"\x01", "weather"), 0.0)
     assert "sent to nobody" in nobody
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        ("delivered", "delivered"),
+        ("unknown", "perhaps delivered: no acknowledgement came"),
+        ("no_subscriber", "not delivered: nobody listens"),
+    ],
+)
+def test_a_receipt_tells_what_became_of_the_message_where_that_is_known(
+    outcome: str, words: str
+) -> None:
+    receipt = Receipt(b"\x01", "weather", fields={"outcome": outcome})
+    assert HumanRenderer(terminal=False).published(receipt, 0.0) == f"01  {words}"
+    assert json.loads(JsonRenderer().published(receipt, 0.0))["outcome"] == outcome
 
 
 def test_a_status_line_has_numbers_for_each_topic() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.ports import own_port
+
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -50,6 +52,18 @@ def test_the_program_of_the_bep50_page_shows_the_newest_value(
     latest, message = capsys.readouterr().out.splitlines()
     assert "'info_hash': " in latest
     assert message.startswith("4 b'd2:ih20:")
+
+
+def test_the_program_of_the_ndn_page_is_told_that_its_message_arrived(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (program,) = programs("docs/ndn.md")
+    # As it stands, but on a free port, and done after the first message.
+    program = program.replace("127.0.0.1:6363", f"127.0.0.1:{own_port()}").replace(
+        "print(message.sender, message.data)", "print(message.sender, message.data); return"
+    )
+    exec(compile(program, "docs/ndn.md", "exec"), {})
+    assert capsys.readouterr().out == ("delivered ('subscriber',)\n/alice b'rain at noon'\n")
 
 
 def test_the_program_of_the_readme_receives_what_it_publishes(

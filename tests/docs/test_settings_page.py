@@ -1,4 +1,4 @@
-"""docs/settings.md and docs/bep50-settings.md say what the code says."""
+"""docs/settings.md and the pages of other families say what the code says."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ def test_the_page_is_what_the_code_makes_of_it(page: Any) -> None:
         ("gossipsub", "settings.md"),
         ("floodsub", "settings.md"),
         ("bep50", "bep50-settings.md"),
+        ("ndn", "ndn-settings.md"),
     ],
 )
 def test_every_key_has_a_row_and_a_meaning(network: str, file: str) -> None:

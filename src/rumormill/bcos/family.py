@@ -61,7 +61,9 @@ class BcosFamily(Family):
 
     # ---- addresses and topics
 
-    def default_listen(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
+    def default_listen(
+        self, settings: Mapping[str, Any], peers: Sequence[str] = ()
+    ) -> tuple[str, ...]:
         """An SDK only calls; what is wrong with its folder is told when it is loaded."""
         from rumormill.bcos.live.certificate_folder import is_sdk_folder
 

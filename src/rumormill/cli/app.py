@@ -99,7 +99,7 @@ def sub(
     plan = plan_network(
         network,
         topics=(topic,),
-        listen=listen or find_family(network).default_listen(settings),
+        listen=listen or find_family(network).default_listen(settings, peer or ()),
         peers=peer,
         key_file=key_file,
         settings=settings,

@@ -11,7 +11,7 @@ from rumormill.cli.config import NodePlan
 from rumormill.cli.options import NetworkPlan
 from rumormill.cli.output import warn
 from rumormill.cli.sentences import UsageError
-from rumormill.cli.session import Session, run_session
+from rumormill.cli.session import Session, run_session, wait_subscribed
 from rumormill.cli.status import Member, show_status
 from rumormill.live.families import find_family
 from rumormill.node.settings import HttpSettings, read_http_settings, require_http
@@ -74,6 +74,7 @@ async def start_member(
         )
         task = asyncio.create_task(member.relay(topic, messages))
         stack.callback(task.cancel)
+        await wait_subscribed(network, topic)
     return member
 
 

@@ -75,7 +75,7 @@ def plan_network(
         peers=tuple(peers or ()),
         key_file=key_file,
         topics=tuple(topics),
-        settings=rest,
+        settings=rest if listen else {**find_family(network).caller, **rest},
     ).checked()
 
 

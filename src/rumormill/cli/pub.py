@@ -13,12 +13,12 @@ from pathlib import Path
 import rumormill
 from rumormill.cli.options import NetworkPlan
 from rumormill.cli.output import warn
-from rumormill.cli.sentences import EXIT_FAILED, EXIT_INTERRUPTED
+from rumormill.cli.sentences import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_UNKNOWN
 from rumormill.cli.session import Session, run_session
 from rumormill.cli.spool import SpoolPlan
 from rumormill.cli.status import Member, show_status_meanwhile
 from rumormill.core.errors import MessageTooLargeError, NotReadyError
-from rumormill.core.receipt import Receipt
+from rumormill.core.receipt import Outcome, Receipt
 from rumormill.core.trace import PUBLISHED, TraceEvent
 from rumormill.core.words import plural
 
@@ -37,8 +37,18 @@ class Tally:
     def __init__(self) -> None:
         self.published = 0
         self.to_nobody = 0
+        self.unknown = 0
+        """Messages of which nobody can say whether they arrived."""
         self.left_behind = 0
         """Copies that still waited for a peer when it left, or when we had waited long enough."""
+
+    def count(self, receipt: Receipt) -> None:
+        """One more was published."""
+        self.published += 1
+        if receipt.outcome == Outcome.UNKNOWN:
+            self.unknown += 1
+        else:
+            self.to_nobody += not (receipt or receipt.fields.get("stored"))
 
 
 def run_pub(
@@ -52,7 +62,9 @@ def run_pub(
     spool: SpoolPlan | None = None,
     status: float | None = None,
 ) -> int:
-    """Publish everything; 0 only if each message is on its way to somebody."""
+    """Publish everything; 0 only if each message is on its way to somebody, or has arrived where
+    subscribers say so.
+    """
     if file is not None:
         file.open("rb").close()  # before anything is opened and anyone is called
     tally = Tally()
@@ -70,6 +82,12 @@ def run_pub(
     if tally.left_behind:
         warn(f"{tally.left_behind} copies of messages never left: their peers were gone too early.")
         return EXIT_FAILED
+    if tally.unknown:
+        warn(
+            f"{tally.unknown} of {plural(tally.published, 'message')} may have arrived or not: a "
+            "subscriber began to take it, and no acknowledgement came."
+        )
+        return EXIT_UNKNOWN
     return 0
 
 
@@ -107,11 +125,15 @@ async def publish_all(
         largest = network.capabilities.largest_message
         async with show_status_meanwhile(session, Member(plan, network), status):
             async for message in messages_from(data, file, largest):
-                receipt = await publish_one(network, topic, message, ready, tally, cas)
+                try:
+                    receipt = await publish_one(network, topic, message, ready, tally, cas)
+                except NotReadyError as error:
+                    if error.receipt is not None:
+                        await session.show(session.renderer.published(error.receipt, clock.at))
+                    raise
                 if cas is not None:
                     cas = receipt.fields["seq"]  # the next message replaces this one
-                tally.published += 1
-                tally.to_nobody += not (receipt or receipt.fields.get("stored"))
+                tally.count(receipt)
                 await session.show(session.renderer.published(receipt, clock.at))
     tally.left_behind = network.counters.get("dropped.peer_left", 0)
 
@@ -130,7 +152,8 @@ async def publish_one(
         return await network.publish(topic, message, ready=ready, timeout=PATIENCE, **swap)
     except NotReadyError as error:
         raise NotReadyError(
-            f"{error}: {plural(tally.published, 'message')} published (--ready waits longer)"
+            f"{error}: {plural(tally.published, 'message')} published (--ready waits longer)",
+            error.receipt,
         ) from error
 
 

@@ -14,12 +14,19 @@ from rich.console import Console
 from rich.text import Text
 
 from rumormill.core.message import NO_FIELDS, Message
-from rumormill.core.receipt import Receipt
+from rumormill.core.receipt import Outcome, Receipt
 from rumormill.core.topic import Capabilities
 from rumormill.core.words import plural, printable, short
 
 LONGEST_SHOWN = 2000
 """Characters of a message that a person gets to see; ``--json`` has all."""
+
+OUTCOMES = {
+    Outcome.DELIVERED: "delivered",
+    Outcome.UNKNOWN: "perhaps delivered: no acknowledgement came",
+    Outcome.NO_SUBSCRIBER: "not delivered: nobody listens",
+}
+"""What to say where the network knows what became of a message."""
 
 
 class TopicStatus(NamedTuple):
@@ -128,6 +135,7 @@ class HumanRenderer:
     def published(self, receipt: Receipt, at: float) -> str:
         """Whom it went to, and whom not."""
         text = f"sent to {plural(len(receipt.peers), 'peer')}" if receipt else "sent to nobody"
+        text = OUTCOMES.get(receipt.outcome or "", text)
         losses = [f"{self._name(peer)}: {reason}" for peer, reason in receipt.dropped.items()]
         problem = f"not to {', '.join(losses)}" if losses else ""
         if stored := receipt.fields.get("stored"):

@@ -11,6 +11,8 @@ from rumormill.core.words import printable
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
+EXIT_UNKNOWN = 3
+"""It may have been done: nobody can say."""
 EXIT_INTERRUPTED = 130
 
 # The base of every complaint about arguments. Some versions of typer bring their own copy of

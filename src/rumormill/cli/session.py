@@ -18,7 +18,7 @@ from rumormill.cli.output import LineWriter, warn
 from rumormill.cli.render import Ready, Renderer, renderer_for
 from rumormill.cli.sentences import full_stop, innermost, one_line
 from rumormill.cli.spool import SpoolPlan, spooling, warn_of_spool
-from rumormill.core.errors import ConnectError
+from rumormill.core.errors import ConnectError, NotReadyError
 from rumormill.core.trace import TraceEvent
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 FLUSH_INTERVAL = 0.5
 """Seconds that a trace event may wait in memory before it is in the file."""
+
+SUBSCRIBED_WITHIN = 5.0
+"""Seconds until a person is told that no message can come yet."""
 
 
 class Session:
@@ -99,6 +102,14 @@ async def connect_all(
     what = "It is tried again." if patient else "Going on with the others."
     for failure in failures:
         warn(f"{full_stop(one_line(str(failure)))} {what}")
+
+
+async def wait_subscribed(network: rumormill.Network, topic: str) -> None:
+    """Wait until messages of the topic come to us; if that takes long, say so and go on."""
+    try:
+        await network.wait_subscribed(topic, SUBSCRIBED_WITHIN)
+    except NotReadyError as error:
+        warn(f"{full_stop(one_line(str(error)))} It is tried again.")
 
 
 class TraceFile:

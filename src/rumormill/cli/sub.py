@@ -9,7 +9,7 @@ from pathlib import Path
 import rumormill
 from rumormill.cli.options import DEFAULT_NETWORK, NetworkPlan
 from rumormill.cli.output import warn
-from rumormill.cli.session import Session, run_session
+from rumormill.cli.session import Session, run_session, wait_subscribed
 from rumormill.cli.spool import SpoolPlan
 from rumormill.cli.status import Member, show_status_meanwhile
 from rumormill.live.families import find_family
@@ -44,6 +44,7 @@ async def print_messages(
     """Open the network, subscribe, and print what comes."""
     (topic,) = plan.topics
     async with session.open(plan) as network, network.subscribe(topic) as messages:
+        await wait_subscribed(network, topic)
         await session.show_ready(network, plan.name)
         if explain:
             say_how_to_publish(network, plan)

@@ -17,6 +17,11 @@ the peer, which turns it into a trace event and a penalty.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rumormill.core.receipt import Receipt
+
 
 class RumormillError(Exception):
     """Everything that rumormill raises on purpose."""
@@ -81,4 +86,11 @@ class ConnectError(RumormillError):
 
 
 class NotReadyError(RumormillError):
-    """Nobody listened to the topic within the time that the caller gave."""
+    """Nobody listened to the topic within the time that the caller gave.
+
+    ``receipt``: of the last try, where the network has to try to know.
+    """
+
+    def __init__(self, problem: str, receipt: Receipt | None = None) -> None:
+        super().__init__(problem)
+        self.receipt = receipt

@@ -8,6 +8,19 @@ from typing import Any, NamedTuple
 from rumormill.core.message import NO_FIELDS, bytes_as_json
 
 
+class Outcome:
+    """What a publisher can know where subscribers acknowledge. Plain strings, as they go into
+    traces and JSON.
+    """
+
+    DELIVERED = "delivered"
+    """A subscriber has acknowledged it."""
+    UNKNOWN = "unknown"
+    """It may have arrived: a subscriber has begun to take it, and nothing more was heard."""
+    NO_SUBSCRIBER = "no_subscriber"
+    """It was not delivered, and will not be: nobody has asked for it."""
+
+
 class Receipt(NamedTuple):
     """Whom a message was handed to.
 
@@ -26,6 +39,11 @@ class Receipt(NamedTuple):
     """Peers that should have got it and will not, each with the reason."""
     fields: Mapping[str, Any] = NO_FIELDS
     """What this family adds, such as ``seq`` (bep50)."""
+
+    @property
+    def outcome(self) -> str | None:
+        """What became of it, as one of :class:`Outcome`; None where the network cannot tell."""
+        return self.fields.get("outcome")
 
     @property
     def peers(self) -> tuple[str, ...]:

@@ -29,6 +29,8 @@ class Capabilities(NamedTuple):
     """The publisher learns who got it."""
     signed: bool = True
     """Messages carry the author's signature, and it was checked."""
+    at_most_once: bool = True
+    """No subscriber gets a message twice, however often it was sent, while it remembers it."""
 
 
 def check_topic(topic: object) -> str:

@@ -125,6 +125,10 @@ class Deliveries:
 
     # ---- messages
 
+    def deliver(self, message: Message) -> None:
+        """Hand on a message that the machine does not bring, such as one of our own."""
+        (self._deliver_and_show if self._listeners else self._deliver)(Deliver(message))
+
     def _deliver(self, effect: Deliver) -> None:
         message = effect.message
         for subscription in self._subscriptions.get(message.topic, ()):

@@ -112,6 +112,8 @@ class DemoAct(NamedTuple):
     whose messages go no further than to who is connected."""
     certified: bool = False
     """Whether every node needs an identity that was made for it, not only who is to come back."""
+    settings: Mapping[str, str] = NOTHING
+    """Settings of every node."""
 
 
 class Family(ABC):
@@ -167,9 +169,17 @@ class Family(ABC):
     topic_help: ClassVar[str] = ""
     """How a topic is written, where it is more than a name."""
 
-    def default_listen(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """Where a node with these settings listens that was not told; nowhere, if it only calls."""
+    def default_listen(
+        self, settings: Mapping[str, Any], peers: Sequence[str] = ()
+    ) -> tuple[str, ...]:
+        """Where a node with these settings listens that was not told; nowhere, if it only calls.
+
+        ``peers``: whom a node calls that ends with its command; others may want to reach the rest.
+        """
         return (self.listen,)
+
+    caller: ClassVar[Mapping[str, Any]] = NOTHING
+    """Settings of a node that listens nowhere."""
 
     patient: ClassVar[bool] = False
     """Whether nodes know beforehand whom they are to be connected to: a lasting node that finds

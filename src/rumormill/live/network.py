@@ -222,6 +222,15 @@ class Network(ABC):
             )
         return self.subscribers(topic)
 
+    async def wait_subscribed(self, topic: str, timeout: float | None = None) -> None:
+        """Wait until what is published comes to our subscriptions of the topic, as far as we can
+        know: most networks tell their peers at once, and there is nothing to wait for.
+
+        Raises :class:`NotReadyError` after ``timeout`` seconds.
+        """
+        self._check_open()
+        check_topic(topic)
+
     async def _until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
         """Wait for what may change with an event of :data:`SHIFTS`, or with room in a queue."""
         if self._stop_watching is None:

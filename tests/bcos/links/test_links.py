@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rumormill.bcos.links.outlet import Outlet
 from rumormill.bcos.links.pending import Pending
-from rumormill.bcos.links.turn import Turn
 from rumormill.core.timers import Alarm
 from rumormill.core.transport import CloseTransport, WriteBytes
+from rumormill.core.turn import Turn
 
 # ---- the way out
 

@@ -12,7 +12,6 @@ from rumormill.bcos.amop.ports import NodeFacts, PayloadDone
 from rumormill.bcos.certificates.identity import Identity
 from rumormill.bcos.channel.parameters import ChannelParameters
 from rumormill.bcos.channel.server import ChannelServer
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.node.topic_board import TopicBoard
 from rumormill.bcos.wire.channel_packet import (
     ChannelPacket,
@@ -27,6 +26,7 @@ from rumormill.core.machine import Check, Checked, Verdict
 from rumormill.core.timers import Alarm
 from rumormill.core.trace import TraceEvent
 from rumormill.core.transport import CloseTransport, RestTransport, WriteBytes
+from rumormill.core.turn import Turn
 
 Kind = TypeVar("Kind")
 

@@ -6,6 +6,7 @@ fails for a module that has one and is not named.
 
 from __future__ import annotations
 
+import contextlib
 import random
 import tempfile
 from collections.abc import Callable
@@ -50,7 +51,7 @@ from rumormill.capture.node_client import Answer
 from rumormill.cli.config import load_config
 from rumormill.cli.pub import read_lines
 from rumormill.core import base58
-from rumormill.core.errors import RumormillError
+from rumormill.core.errors import RemoteProtocolError, RumormillError
 from rumormill.core.protobuf import bytes_field, read_message, varint_field
 from rumormill.libp2p.host.services import Echo, Listener
 from rumormill.libp2p.live import key_file
@@ -67,12 +68,44 @@ from rumormill.libp2p.wire.message import decode_message
 from rumormill.libp2p.wire.rpc import decode_rpc
 from rumormill.live.files.private import read_json
 from rumormill.live.transports.client_hello import read_client_hello
+from rumormill.ndn.client.commands import read_answer
+from rumormill.ndn.faces.addresses import canonical
+from rumormill.ndn.live.key_file import split_rule
+from rumormill.ndn.live.settings import read_strategy
+from rumormill.ndn.routing import messages as routing
+from rumormill.ndn.routing.mail import Mail
+from rumormill.ndn.routing.static_route import read_static_route
+from rumormill.ndn.security.certificates import key_from_certificate
+from rumormill.ndn.security.keys import public_key_from_text
+from rumormill.ndn.security.private_keys import PrivateKey as NdnPrivateKey
+from rumormill.ndn.security.signers import DigestSigner
+from rumormill.ndn.wire.control import (
+    ControlParameters,
+    decode_response,
+    encode_parameters,
+    read_command,
+)
+from rumormill.ndn.wire.data import decode_data, encode_data
+from rumormill.ndn.wire.dataset import decode_faces, decode_fib, decode_general_status, decode_rib
+from rumormill.ndn.wire.interest import (
+    decode_interest,
+    encode_interest,
+    with_hop_limit,
+    with_nonce,
+)
+from rumormill.ndn.wire.link import decode_link, encode_link
+from rumormill.ndn.wire.manifest import decode_manifest
+from rumormill.ndn.wire.name import component, components, name_from_uri, name_to_uri
+from rumormill.ndn.wire.notify import decode_notify
+from rumormill.ndn.wire.stream import Packets
+from rumormill.ndn.wire.tlv import tlv
 from rumormill.node.guard import Refusal
 from rumormill.node.json_body import read_object
 from rumormill.node.ledger import Ledger
 from rumormill.node.rows import BATCH_SCHEMA, decode_rows
 from tests.helpers.capture.foreign_traces import read_rows
 from tests.helpers.fuzz.fuzzing import pieces
+from tests.helpers.ndn.faces import FaceBench
 
 REFUSALS = (RumormillError, Refusal, ValueError)
 """How readers say no. A ValueError is only said inside: who calls makes a sentence of it."""
@@ -571,6 +604,202 @@ add("hello of TLS", whole(a_hello), "live.transports.client_hello",
     pumps={"zeros": Pump(b"", bytes(4)), "bytes": Pump(b"", b"a"),
            "extensions": Pump(b"", b"\x00\x0a\x00\x04\x00\x02\x00\x16"),
            "one extension": Pump(b"\x00\x0a\xff\xff", b"\x00\x16")})  # fmt: skip
+
+
+# ---- NDN
+
+MANY = 1 << 20
+"""Components: more than any input here has, so that they are walked over."""
+
+
+def an_interest(fields: bytes) -> None:
+    found = decode_interest(tlv(5, fields), MANY)
+    with_hop_limit(with_nonce(found, b"1234"), 1)
+    if found.signature is not None:
+        found.signature.covered  # noqa: B018  # it is put together here
+
+
+def a_data(fields: bytes) -> None:
+    found = decode_data(tlv(6, fields), MANY)
+    found.content, found.signature.covered  # noqa: B018
+
+
+def a_name(parts: bytes) -> None:
+    name = decode_interest(tlv(5, tlv(7, parts)), MANY).name
+    components(name)
+    name_to_uri(name)
+
+
+def a_command(parts: bytes) -> None:
+    """Its parameters are these bytes."""
+    name = name_from_uri("/localhost/nfd/rib/register") + component(tlv(0x68, parts))
+    name += component(bytes(8)) * 2 + component(b"\x16\x03\x1b\x01\x00") + component(b"\x17\x00")
+    read_command(decode_interest(tlv(5, tlv(7, name))))
+
+
+def rows_of_status(content: bytes) -> None:
+    for read in (decode_faces, decode_fib, decode_rib, decode_general_status):
+        with contextlib.suppress(RemoteProtocolError):
+            read(content)
+
+
+def ndn_packets(data: bytes, size: int) -> None:
+    reader = Packets(MANY)
+    for piece in pieces(data, size):
+        for raw in reader.feed(piece):
+            with contextlib.suppress(RemoteProtocolError):
+                fragment = decode_link(raw).fragment
+                decode_interest(fragment) if fragment[:1] == b"\x05" else decode_data(fragment)
+
+
+def bytes_of_a_face(data: bytes, size: int) -> None:
+    bench = FaceBench()
+    other = bench.stream()
+    for piece in pieces(data, size):
+        other.write(piece)
+
+
+def answer_to_a_command(content: bytes) -> None:
+    read_answer(encode_data(component(b"a"), tlv(0x65, content), DigestSigner()))
+
+
+def a_routing_message(fields: bytes) -> None:
+    """A hello, an update, a goodbye, or the group of an update."""
+    raws = [tlv(kind, fields) for kind in (routing.HELLO, routing.UPDATE, routing.GOODBYE)]
+    raws.append(tlv(routing.UPDATE, ROUTING_HEAD + tlv(0x93, fields)))
+    for raw in raws:
+        with contextlib.suppress(RemoteProtocolError):
+            interest = encode_interest(
+                routing.ROUTING, nonce=b"1234", parameters=raw, signer=DigestSigner()
+            )
+            Mail.read(interest)
+
+
+def a_route_by_hand(text: bytes) -> None:
+    with contextlib.suppress(ValueError):
+        read_static_route(text.decode("latin-1"))
+
+
+def rules_of_ndn(raw: bytes) -> None:
+    text = raw.decode("latin-1")
+    with contextlib.suppress(RumormillError):
+        split_rule(text)
+    read_strategy(text)
+
+
+def deep(type: int, size: int) -> bytes:
+    """Elements inside of each other."""
+    raw = b""
+    while len(raw) < size:
+        raw = tlv(type, raw)
+    return raw
+
+
+NDN_NAME = tlv(7, component(b"a"))
+NDN_SIGNATURE = b"\x16\x03\x1b\x01\x00\x17\x00"
+NDN_INTEREST = tlv(5, NDN_NAME + b"\x0a\x041234\x0c\x02\x0f\xa0")
+NDN_DATA = tlv(6, NDN_NAME + b"\x15\x02hi" + NDN_SIGNATURE)
+A_FRAGMENT = encode_link(b"a", sequence=1, index=1, count=3)
+ROUTING_NODE = component(b"a") + component(bytes(8))
+ROUTING_HEAD = tlv(0x87, ROUTING_NODE) + b"\x89\x01\x07"
+ROUTING_GROUP = tlv(0x87, ROUTING_NODE) + b"\x95\x01\x02"
+NDN_WORDS = (
+    NDN_NAME, NDN_SIGNATURE, b"\x0a\x041234", b"\x0c\x01\x09", b"\x22\x01\x05", b"\x24\x00",
+    b"\x1e\x02\x07\x00", b"\x14\x03\x18\x01\x00", b"\x15\x00", b"\xf0\x00", b"\xfd\x03\x4c\x00",
+    b"\x08\x00", b"\x02\x20" + bytes(32), b"\xfd", b"\xff", b"\x00", b"\x80\x00",
+)  # fmt: skip
+NDN_PUMPS = {
+    "ignored fields": Pump(NDN_NAME, b"\xf0\x00"),
+    "ignored long fields": Pump(NDN_NAME, b"\xfe\x00\xff\xff\xf0\x00"),
+    "names": Pump(b"", NDN_NAME),
+    "nesting": Pump(NDN_NAME + deep(0x1E, 3000), b"\xf0\x00"),
+    "zeros": Pump(b"", b"\x00"),
+}
+add("Interest", whole(an_interest), "ndn.wire.interest ndn.wire.signature ndn.wire.tlv",
+    words=NDN_WORDS, pumps=NDN_PUMPS)  # fmt: skip
+add("Data", whole(a_data), "ndn.wire.data ndn.wire.signature ndn.wire.tlv", words=NDN_WORDS,
+    pumps={**NDN_PUMPS, "ignored behind": Pump(NDN_NAME + NDN_SIGNATURE, b"\xf0\x00"),
+           "content": Pump(NDN_NAME, b"\x15\x00", NDN_SIGNATURE)})  # fmt: skip
+add("name of NDN", whole(a_name), "ndn.wire.name ndn.wire.uri", words=NDN_WORDS,
+    pumps={"components": Pump(b"", b"\x08\x00"), "escapes": Pump(b"", b"\x08\x03\x00\xff/"),
+           "types": Pump(b"", b"\xfd\xff\xff\x00"), "periods": Pump(b"", b"\x08\x02..")},
+)  # fmt: skip
+add("URI of NDN", whole(lambda raw: name_from_uri(raw.decode("latin-1"))), "ndn.wire.uri",
+    words=(b"/", b"/a", b"%41", b"%", b"v=", b"9", b"...", b"sha256digest=", b"0" * 64, b"8="),
+    pumps={"slashes": Pump(b"", b"/"), "components": Pump(b"", b"/a"),
+           "escapes": Pump(b"/", b"%41"), "digits": Pump(b"/v=", b"9"),
+           "periods": Pump(b"/", b"."), "equals": Pump(b"/", b"="), "types": Pump(b"", b"/9=a"),
+           "percents": Pump(b"/", b"%")})  # fmt: skip
+add("link packet", whole(lambda raw: decode_link(tlv(0x64, raw))), "ndn.wire.link",
+    words=(b"\x62\x01a", b"\x50\x00", b"\xfd\x03\x20\x00", b"\xfd\x03\x4c\x00", b"\x51\x08",
+           b"\x52\x01\x00", b"\x53\x01\x02", b"\xfd\x03\x44\x08" + bytes(8)),
+    pumps={"ignored fields": Pump(b"", b"\xfd\x03\x4c\x00"), "tokens": Pump(b"", b"\x62\x01a"),
+           "acknowledgements": Pump(b"", b"\xfd\x03\x44\x08" + bytes(8)),
+           "nesting": Pump(deep(0x34C, 3000), b"\xfd\x03\x4c\x00")})  # fmt: skip
+add("packets of NDN", ndn_packets, "ndn.wire.stream", in_pieces=True,
+    words=(NDN_INTEREST, NDN_DATA, tlv(0x64, tlv(0x50, NDN_DATA)), b"\x06\xfd\x01\x00", b"\x05"),
+    pumps={"Interests": Pump(b"", NDN_INTEREST), "Data": Pump(b"", NDN_DATA),
+           "one packet": Pump(b"\x06\xfd\xff\xff", b"a"), "empty packets": Pump(b"", b"\x05\x00"),
+           "one more": Pump(b"\x06\xfe\x00\x01\x00\x00", b"a")})  # fmt: skip
+add("face of NDN", bytes_of_a_face, "ndn.faces.streams ndn.faces.intake ndn.faces.fragments",
+    in_pieces=True, words=(NDN_INTEREST, NDN_DATA, A_FRAGMENT, b"\x64\x00", b"\x05\x00"),
+    pumps={"Interests": Pump(b"", NDN_INTEREST), "fragments": Pump(b"", A_FRAGMENT),
+           "empty link packets": Pump(b"", b"\x64\x00"), "junk": Pump(b"", b"\x05\x00")},
+)  # fmt: skip
+add("address of a face", whole(lambda raw: canonical(raw.decode("latin-1"))), "ndn.faces.addresses",
+    words=(b"tcp", b"udp4", b"unix", b"://", b"[", b"]", b":", b"/", b"1", b".", b"::", b"a"),
+    pumps={"colons": Pump(b"tcp://", b":"), "digits": Pump(b"tcp://a:", b"9"),
+           "periods": Pump(b"udp://", b"1."), "brackets": Pump(b"tcp://", b"["),
+           "slashes": Pump(b"unix://", b"/a"), "schemes": Pump(b"", b"tcp://")})  # fmt: skip
+add("answer to a command", whole(answer_to_a_command), "ndn.client.commands",
+    words=(b"\x66\x01\xc8", b"\x67\x02OK", b"\x68\x03\x69\x01\x07", *NDN_WORDS),
+    pumps={"codes": Pump(b"", b"\x66\x01\xc8"), "texts": Pump(b"", b"\x67\x02OK")})  # fmt: skip
+add("command of NDN", whole(a_command), "ndn.wire.control ndn.wire.records",
+    words=(encode_parameters(ControlParameters(name=b"", cost=1))[2:], b"\x69\x01\x07", *NDN_WORDS),
+    pumps={**NDN_PUMPS, "numbers": Pump(b"", b"\x6a\x01\x01"), "texts": Pump(b"", b"\x72\x01a"),
+           "strategies": Pump(b"", b"\x6b\x02\x07\x00")})  # fmt: skip
+add("answer of NDN", whole(lambda raw: decode_response(tlv(0x65, raw))), "ndn.wire.control",
+    words=(b"\x66\x01\xc8", b"\x67\x02OK", b"\x68\x03\x69\x01\x07", *NDN_WORDS),
+    pumps={"codes": Pump(b"", b"\x66\x01\xc8"), "texts": Pump(b"", b"\x67\x02OK"),
+           "parameters": Pump(b"\x66\x01\xc8", b"\x68\x03\x69\x01\x07")})  # fmt: skip
+add("status of NDN", whole(rows_of_status), "ndn.wire.dataset ndn.wire.records",
+    words=(b"\x80\x05" + NDN_NAME, b"\x81\x06\x69\x01\x07\x6a\x01\x01", b"\x80\x00", *NDN_WORDS),
+    pumps={"rows": Pump(b"", b"\x80\x05" + NDN_NAME), "empty rows": Pump(b"", b"\x80\x00"),
+           "hops": Pump(b"\x80\xfd\x03\x01" + NDN_NAME, b"\x81\x06\x69\x01\x07\x6a\x01\x01"),
+           "nesting": Pump(deep(0x82, 3000), b"\xf0\x00")})  # fmt: skip
+add("notify", whole(decode_notify), "ndn.wire.notify",
+    words=(NDN_NAME, b"\x80\x041234", b"\xd3\x02\x07\x00", *NDN_WORDS),
+    pumps={**NDN_PUMPS, "nonces": Pump(NDN_NAME, b"\x80\x00"),
+           "a hint": Pump(NDN_NAME + b"\x80\x00\xd3\xfd\x03\x20", b"\xf0\x00")})  # fmt: skip
+add("route by hand", whole(a_route_by_hand), "ndn.routing.static_route",
+    words=(b"/a", b"=tcp://", b"h:1", b",", b"9", b"=unix:///", b"%41", b"8=x"),
+    pumps={"addresses": Pump(b"/a", b"=tcp://h:1"), "digits": Pump(b"/a=tcp://h:1,", b"9"),
+           "commas": Pump(b"/a=tcp://h:1", b","), "equals": Pump(b"/", b"=")})  # fmt: skip
+add("routing message", whole(a_routing_message), "ndn.routing.messages ndn.routing.mail",
+    words=(tlv(0x87, ROUTING_NODE), b"\x89\x01\x07", b"\x8b\x08" + bytes(8), b"\x8d\x00",
+           b"\x8f\x00", b"\x91\x00", b"\x95\x01\x02", tlv(0x93, ROUTING_GROUP), *NDN_WORDS),
+    pumps={"groups": Pump(ROUTING_HEAD, tlv(0x93, ROUTING_GROUP + NDN_NAME)),
+           "names": Pump(ROUTING_GROUP, NDN_NAME), "ends": Pump(ROUTING_HEAD, b"\x91\x00"),
+           "components": Pump(ROUTING_GROUP, tlv(7, component(b"a") * 40)),
+           "ignored fields": Pump(ROUTING_HEAD, b"\xf0\x00")})  # fmt: skip
+add("manifest", whole(decode_manifest), "ndn.wire.manifest",
+    words=(b"\x81\x01\x02", b"\x83\x01\x02", b"\x85\x20" + bytes(32), b"\xf0\x00"),
+    pumps={"segments": Pump(b"", b"\x81\x01\x00"), "ignored fields": Pump(b"", b"\xf0\x00")},
+)  # fmt: skip
+add("key file of ndn", whole(lambda raw: NdnPrivateKey.from_json(read_json(raw))),
+    "ndn.live.key_file ndn.security.private_keys",
+    words=(b"{", b"[", b'"type":"ndn-hmac",', b'"name":"/a",', b'"secret":"', b"0a", b'"', b"}"),
+    pumps={"nesting": Pump(b"", b"["), "a long secret": Pump(
+        b'{"type":"ndn-hmac","name":"/a","secret":"', b"0a", b'"}')})  # fmt: skip
+add("public key of ndn", whole(lambda raw: public_key_from_text(raw.decode("latin-1"))),
+    "ndn.security.keys",
+    pumps={"words": Pump(b"", b"a "), "base64": Pump(b"ndn-ed25519 /a ", b"MCow")})  # fmt: skip
+add("certificate of ndn", whole(key_from_certificate), "ndn.security.certificates",
+    pumps={"lines": Pump(b"", b"a: b\n"), "base64": Pump(b"", b"MCow"),
+           "marks": Pump(b"", b"-----BEGIN NDN CERT-----")})  # fmt: skip
+add("rules of ndn", whole(rules_of_ndn), "ndn.live.key_file ndn.live.settings",
+    pumps={"equals": Pump(b"/a", b"="), "components": Pump(b"", b"/a", b"=multicast"),
+           "a key": Pump(b"/a=ndn-ed25519 /", b"a=")})  # fmt: skip
 
 
 # ---- what users and programs on this machine write

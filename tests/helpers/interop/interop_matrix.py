@@ -21,7 +21,7 @@ OURS = "ours to them"
 THEIRS = "theirs to us"
 BOTH = "both ways"
 AMONG = "theirs to theirs"
-"""By way of our nodes."""
+"""By way of our nodes, or of the forwarder of the column."""
 
 # Behaviours of libp2p
 GOSSIPSUB_SIGNED = "gossipsub, signed: 100 messages each way"
@@ -63,6 +63,15 @@ BURST = "five multicasts at once"
 FAILOVER = "subscribers killed and frozen, another answers"
 IDLE = "idle for longer than the SDK's limit"
 NODE_RESTART = "our node killed and started anew, they come back"
+
+# Behaviours of ndn: with the original PubSub, over each forwarder
+PUBSUB = "the original PubSub: 20 messages"
+FACES = "the same over a Unix socket, and over UDP"
+ECDSA = "the same with ECDSA, verified by a key that we trust"
+FORWARDER_RESTART = "the forwarder restarts in the middle"
+NOBODY_THERE = "nobody is subscribed: told without a wait of 12 s"
+LEFT = "who has left is not asked any more"
+APPLICATIONS = "applications on python-ndn: ping server and client"
 
 LIBP2P_ROWS = (
     (IDENTIFY, WE_DIAL),
@@ -130,6 +139,21 @@ BCOS_ROWS = (
     (NODE_RESTART, THEY_DIAL),
 )
 
+NDN_ROWS = (
+    (PUBSUB, OURS),
+    (PUBSUB, THEIRS),
+    (PUBSUB, AMONG),
+    (FACES, OURS),
+    (FACES, THEIRS),
+    (ECDSA, OURS),
+    (ECDSA, THEIRS),
+    (FORWARDER_RESTART, OURS),
+    (FORWARDER_RESTART, THEIRS),
+    (NOBODY_THERE, OURS),
+    (LEFT, THEIRS),
+    (APPLICATIONS, AMONG),
+)
+
 LIBP2P_ABSENT: dict[tuple[str, str], str] = {
     **{
         (behaviour, peer): "a matter of the stack: tested with go"
@@ -154,6 +178,11 @@ BCOS_ABSENT: dict[tuple[str, str], str] = {
 }
 
 
+NDN_ABSENT: dict[tuple[str, str], str] = {
+    (APPLICATIONS, forwarder): "nothing of ours would be in it" for forwarder in ("ndnd", "NDNts")
+}
+
+
 class Table(NamedTuple):
     """The matrix of one family: its columns, its rows, and the cells that no test can fill."""
 
@@ -170,7 +199,8 @@ class Table(NamedTuple):
 LIBP2P = Table("libp2p", ("rust", "js", "py", "go"), LIBP2P_ROWS, LIBP2P_ABSENT)
 BEP50 = Table("bep50", ("libtorrent", "bittorrent-dht"), BEP50_ROWS, BEP50_ABSENT)
 BCOS = Table("bcos", ("go", "java"), BCOS_ROWS, BCOS_ABSENT)
-TABLES = (LIBP2P, BEP50, BCOS)
+NDN = Table("ndn", ("ours", "ndnd", "NDNts"), NDN_ROWS, NDN_ABSENT)
+TABLES = (LIBP2P, BEP50, BCOS, NDN)
 
 
 class Cell(NamedTuple):

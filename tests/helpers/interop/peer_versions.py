@@ -13,7 +13,7 @@ ROOT = SOURCES.parent.parent.parent
 
 def versions(family: str) -> dict[str, str]:
     """For each peer of the family, its libraries in words."""
-    return {"libp2p": _libp2p, "bep50": _bep50, "bcos": _bcos}[family]()
+    return {"libp2p": _libp2p, "bep50": _bep50, "bcos": _bcos, "ndn": _ndn}[family]()
 
 
 def _bcos() -> dict[str, str]:
@@ -22,6 +22,21 @@ def _bcos() -> dict[str, str]:
     go = _found(r"github.com/FISCO-BCOS/go-sdk v(\S+)", modules)
     java = _found(r"<artifactId>fisco-bcos-java-sdk</artifactId>\s*<version>(\S+?)<", packages)
     return {"go": f"FISCO BCOS go-sdk {go}", "java": f"FISCO BCOS java-sdk {java}"}
+
+
+def _ndn() -> dict[str, str]:
+    requirements = (SOURCES / "ndn-python" / "requirements.txt").read_text()
+    node = json.loads((SOURCES / "ndn-forwarder-js" / "package.json").read_text())["dependencies"]
+    modules = (SOURCES / "ndn-forwarder-go" / "go.mod").read_text()
+    original = _found(r"^ndn-python-repo==(\S+)", requirements)
+    library = _found(r"^python-ndn==(\S+)", requirements)
+    ndnd = _found(r"github.com/named-data/ndnd v(\S+)", modules)
+    return {
+        "the original PubSub": f"ndn-python-repo {original} on python-ndn {library}",
+        "ours": "the forwarder that is embedded in our nodes",
+        "ndnd": f"ndnd {ndnd} (YaNFD)",
+        "NDNts": f"@ndn/fw {node['@ndn/fw']}, with a registration of ours",
+    }
 
 
 def _bep50() -> dict[str, str]:

@@ -32,14 +32,18 @@ StartPyPeer: TypeAlias = Callable[..., Awaitable[PyPeer]]
 
 def installed_program() -> Path:
     """The interpreter with py-libp2p; skips or fails the test if there is no way."""
-    name = f"py{sys.version_info.major}.{sys.version_info.minor}"
-    folder = cached(name, [SOURCES / "python" / "requirements.txt"], _pip_install)
+    return pip_installed(f"py{sys.version_info.major}.{sys.version_info.minor}", "python")
+
+
+def pip_installed(name: str, peer: str) -> Path:
+    """The interpreter of an environment with the requirements of ``tests/interop/peers/<peer>``."""
+    requirements = SOURCES / peer / "requirements.txt"
+    folder = cached(name, [requirements], lambda folder: _pip_install(requirements, folder))
     return folder / "environment" / "bin" / "python"
 
 
-def _pip_install(folder: Path) -> None:
+def _pip_install(requirements: Path, folder: Path) -> None:
     run_build("py", [sys.executable, "-m", "venv", "environment"], folder, timeout=120)
-    requirements = str(SOURCES / "python" / "requirements.txt")
-    options = ["--quiet", "--disable-pip-version-check", "--requirement", requirements]
+    options = ["--quiet", "--disable-pip-version-check", "--requirement", str(requirements)]
     command = [str(folder / "environment" / "bin" / "python"), "-m", "pip", "install", *options]
     run_build("py", command, folder, timeout=600)

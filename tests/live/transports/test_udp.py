@@ -125,6 +125,18 @@ async def test_a_datagram_that_is_too_large_is_dropped_and_counted() -> None:
         assert right.lost == [("datagram_too_large", None)]
 
 
+async def test_a_family_says_how_large_its_datagrams_may_be() -> None:
+    async with ends() as (left, right, _, _):
+        right.udp.close()
+        right.udp = Udp(right._feed, ADDRESSES, right._lose, largest=8800)
+        (theirs,) = await right.udp.listen([LOOPBACK])
+        left.udp.send(Send(theirs, bytes(8801)))
+        left.udp.send(Send(theirs, bytes(8800)))
+        await right.until(lambda: right.received)
+        assert [len(each.packet) for each in right.received] == [8800]
+        assert right.lost == [("datagram_too_large", None)]
+
+
 async def test_a_datagram_to_nobody_disturbs_nothing() -> None:
     async with ends() as (left, right, _, theirs):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:

@@ -14,7 +14,6 @@ from rumormill.bcos.amop.ports import Board, Nodes, Subscriber
 from rumormill.bcos.amop.unicast import Flight, Outcome, Unicasts
 from rumormill.bcos.amop.verification import Counter, Verification
 from rumormill.bcos.channel.parameters import ChannelParameters
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.wire.channel_packet import (
     ChannelPacket,
     ChannelType,
@@ -25,6 +24,7 @@ from rumormill.bcos.wire.p2p_packet import P2PPacket
 from rumormill.bcos.wire.verification import PUSH_CHANNEL, TopicStatus
 from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
+from rumormill.core.turn import Turn
 
 ANSWERED = "answered"  # a unicast has ended; fields: result. peer: who passed it on
 

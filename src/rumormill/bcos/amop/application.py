@@ -22,7 +22,6 @@ from rumormill.bcos.effects import (
     Unicast,
     UnicastEnded,
 )
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.wire.channel_packet import SEQ_SIZE, ChannelPacket, ChannelType, Result
 from rumormill.bcos.wire.topic_body import LONGEST_TOPIC, decode_body, encode_body
 from rumormill.bcos.wire.topic_state import can_travel
@@ -42,6 +41,7 @@ from rumormill.core.machine import (
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.timers import Alarm, Timers
+from rumormill.core.turn import Turn
 
 MOST_OPEN = 4096
 """Messages that are checked, or that the application has not answered yet."""

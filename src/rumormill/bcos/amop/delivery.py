@@ -11,9 +11,9 @@ from rumormill.bcos.amop.listeners import Listeners
 from rumormill.bcos.amop.parcel import Parcel
 from rumormill.bcos.amop.ports import PacketDone, Subscriber
 from rumormill.bcos.channel.parameters import ChannelParameters
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.wire.channel_packet import ChannelPacket, Result
 from rumormill.core import trace
+from rumormill.core.turn import Turn
 
 Answered = Callable[[int, bytes], None]
 """Hears the result and the body of a response."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, KeysView
 
 from rumormill.bcos.amop.ports import Board, Subscriber
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.wire.verification import NEED_VERIFY, PUSH_CHANNEL
 from rumormill.core import trace
+from rumormill.core.turn import Turn
 
 PUBLISHERS_OF = PUSH_CHANNEL + NEED_VERIFY
 

@@ -10,8 +10,8 @@ from rumormill.bcos.amop.delivery import Delivery
 from rumormill.bcos.amop.parcel import Parcel
 from rumormill.bcos.amop.ports import Kind, Nodes, Subscriber
 from rumormill.bcos.amop.verification import Verification
-from rumormill.bcos.links.turn import Turn
 from rumormill.core import trace
+from rumormill.core.turn import Turn
 
 FORWARDED = "forwarded"  # a message of others went on; fields: mode, size, peers, here, dropped
 

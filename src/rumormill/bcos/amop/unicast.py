@@ -18,10 +18,10 @@ from rumormill.bcos.amop.listeners import Listeners
 from rumormill.bcos.amop.parcel import Parcel
 from rumormill.bcos.amop.ports import Kind, Nodes, Subscriber
 from rumormill.bcos.amop.verification import Verification
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.wire.channel_packet import ChannelPacket, Result, decode_channel
 from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
+from rumormill.core.turn import Turn
 
 Outcome = Callable[[int, bytes, str | None], None]
 """Hears the result, the body of the response, and the node that it came from."""

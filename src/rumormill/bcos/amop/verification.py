@@ -21,7 +21,6 @@ from rumormill.bcos.amop.attempts import Attempts
 from rumormill.bcos.amop.listeners import Listeners
 from rumormill.bcos.amop.parcel import Parcel
 from rumormill.bcos.amop.ports import Nodes, PacketDone, Subscriber
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.wire.channel_packet import SEQ_SIZE, ChannelPacket, ChannelType, encode_channel
 from rumormill.bcos.wire.verification import (
     TopicStatus,
@@ -31,6 +30,7 @@ from rumormill.bcos.wire.verification import (
     verify_channels,
 )
 from rumormill.core.errors import RemoteProtocolError
+from rumormill.core.turn import Turn
 
 VERIFYING: Final = 0
 SUCCESS: Final = 1

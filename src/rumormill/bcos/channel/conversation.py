@@ -13,7 +13,6 @@ from rumormill.bcos.channel.parameters import ChannelParameters
 from rumormill.bcos.channel.rpc import Rpc
 from rumormill.bcos.channel.session import Questions, Session
 from rumormill.bcos.channel.toll import Toll
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.wire.channel_packet import (
     KINDS,
     MESSAGES,
@@ -28,6 +27,7 @@ from rumormill.bcos.wire.topic_state import can_travel
 from rumormill.bcos.wire.verification import decode_topic_status
 from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
+from rumormill.core.turn import Turn
 
 NO_SUCH_GROUP = -41002
 """What nodes say of events of a group that they do not have: this one has no chain at all."""

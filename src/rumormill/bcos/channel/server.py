@@ -14,11 +14,11 @@ from rumormill.bcos.channel.rpc import Rpc
 from rumormill.bcos.channel.session import Questions, Session, Waiting
 from rumormill.bcos.channel.toll import Toll
 from rumormill.bcos.links.outlet import Outlet
-from rumormill.bcos.links.turn import Turn
 from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.timers import Alarm, Timers
 from rumormill.core.transport import CloseTransport
+from rumormill.core.turn import Turn
 
 
 class ChannelServer:

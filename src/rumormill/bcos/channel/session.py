@@ -7,7 +7,6 @@ from rumormill.bcos.amop.ports import PacketDone
 from rumormill.bcos.amop.verification import Counter
 from rumormill.bcos.links.outlet import Outlet
 from rumormill.bcos.links.pending import Pending
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.wire.channel_packet import (
     HEADER_SIZE,
     KINDS,
@@ -18,6 +17,7 @@ from rumormill.bcos.wire.channel_packet import (
 from rumormill.bcos.wire.frames import FrameReader
 from rumormill.core import trace
 from rumormill.core.limits import Work, WorkLimits
+from rumormill.core.turn import Turn
 
 Questions = Pending[tuple[int, bytes], ChannelPacket]
 """What the SDKs of a node have been asked, by connection and seq."""

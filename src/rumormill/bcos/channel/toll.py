@@ -11,10 +11,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from rumormill.bcos.channel.session import Session
-from rumormill.bcos.links.turn import Turn
 from rumormill.core import trace
 from rumormill.core.limits import WORN_OUT, Work, WorkLimits
 from rumormill.core.transport import RestTransport
+from rumormill.core.turn import Turn
 
 JUNK = 50.0
 """Microseconds for a packet that is of no use to anybody."""

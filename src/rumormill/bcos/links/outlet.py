@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from rumormill.bcos.links.turn import Turn
 from rumormill.core.transport import CloseTransport, WriteBytes
+from rumormill.core.turn import Turn
 
 
 class Outlet:

@@ -6,11 +6,11 @@ import enum
 from collections.abc import Callable
 from random import Random
 
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.node.parameters import NodeParameters
 from rumormill.core.timers import Alarm, Timers
 from rumormill.core.trace import CONNECTION_FAILED, DIAL_SCHEDULED
 from rumormill.core.transport import CancelTransport, DialEnded, OpenTransport
+from rumormill.core.turn import Turn
 from rumormill.core.words import in_words
 
 DIAL_TIMEOUT = 50.0

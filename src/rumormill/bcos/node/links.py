@@ -13,7 +13,6 @@ from typing import Protocol
 
 from rumormill.bcos.certificates.identity import Identify, Identity
 from rumormill.bcos.links.outlet import Outlet
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.node.dial_list import DialList, Target
 from rumormill.bcos.node.link import Link
 from rumormill.bcos.node.parameters import NodeParameters
@@ -25,6 +24,7 @@ from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.limits import Work, WorkLimits
 from rumormill.core.timers import Alarm, Timers
 from rumormill.core.transport import CloseTransport, TransportOpened
+from rumormill.core.turn import Turn
 from rumormill.core.words import in_words, short
 
 GRACE = 1.0

@@ -11,7 +11,6 @@ from rumormill.bcos.certificates.identity import Identify, identity_of, node_ide
 from rumormill.bcos.channel.parameters import ChannelParameters
 from rumormill.bcos.channel.server import ChannelServer
 from rumormill.bcos.effects import BcosInput
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.node.links import Access, Everybody
 from rumormill.bcos.node.parameters import NodeParameters
 from rumormill.bcos.node.peers import Peers
@@ -29,6 +28,7 @@ from rumormill.core.transport import (
     TransportOpened,
     WriteReady,
 )
+from rumormill.core.turn import Turn
 
 CHANNEL = "channel"
 """The service that SDKs connect to; every other connection is one of nodes."""

@@ -8,7 +8,6 @@ from random import Random
 
 from rumormill.bcos.amop.ports import NodeFacts, PayloadDone
 from rumormill.bcos.certificates.identity import Identify
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.node.amop_side import AmopSide
 from rumormill.bcos.node.dial_list import DialList
 from rumormill.bcos.node.link import Link
@@ -25,6 +24,7 @@ from rumormill.core import trace
 from rumormill.core.limits import WorkLimits
 from rumormill.core.timers import NEVER, Alarm, Timers
 from rumormill.core.transport import Dial, TransportFailed, TransportOpened
+from rumormill.core.turn import Turn
 
 NODE_REACHED = "node_reached"  # there is a way by others to a node without a link; fields: seq
 NODE_LOST = "node_lost"  # there is none any more

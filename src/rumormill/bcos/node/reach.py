@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.wire.p2p_packet import P2PPacket
 from rumormill.bcos.wire.routed import (
     MOST_IN_PACKET,
@@ -26,6 +25,7 @@ from rumormill.bcos.wire.routed import (
 from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.timers import Alarm, Timers
+from rumormill.core.turn import Turn
 
 MOST_HOPS = 8
 

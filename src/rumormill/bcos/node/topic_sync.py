@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Protocol
 
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.node.parameters import NodeParameters
 from rumormill.bcos.node.questions import Done
 from rumormill.bcos.node.topic_board import TopicBoard
@@ -30,6 +29,7 @@ from rumormill.bcos.wire.topic_state import (
 from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.timers import Alarm, Timers
+from rumormill.core.turn import Turn
 
 SEQ_COST = 5.0
 """Microseconds of a seq; an honest node sends one in five seconds, and one with each change."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.node.link import Link
 from rumormill.bcos.node.parameters import NodeParameters
 from rumormill.bcos.wire.p2p_packet import (
@@ -20,6 +19,7 @@ from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.limits import WORN_OUT
 from rumormill.core.transport import RestTransport
+from rumormill.core.turn import Turn
 
 VERSION_AT = 4
 """Where the version begins, whose first bit says that the payload is compressed."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from rumormill.bcos.links.outlet import Outlet
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.sdk.parameters import SdkParameters
 from rumormill.bcos.wire.channel_packet import (
     HEADER_SIZE,
@@ -20,6 +19,7 @@ from rumormill.bcos.wire.json_text import number_of, read_object, write_json
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.limits import Work
 from rumormill.core.trace import DROPPED, PACKET_SENT
+from rumormill.core.turn import Turn
 
 LOWEST_PROTOCOL: Final = 1
 HIGHEST_PROTOCOL: Final = 3

@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any, Final
 
 from rumormill.bcos.links.pending import Pending
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.sdk.connection import Connection
 from rumormill.bcos.sdk.parameters import SdkParameters
 from rumormill.bcos.sdk.pool import Pool
@@ -23,6 +22,7 @@ from rumormill.bcos.wire.json_text import number_of, read_object, write_json
 from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.timers import Alarm, Timers
+from rumormill.core.turn import Turn
 
 SUBSCRIBERS_UNKNOWN: Final = "subscribers_unknown"
 """A node cannot tell who listens; whoever waits for subscribers of a topic need not any more."""

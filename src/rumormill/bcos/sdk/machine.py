@@ -17,7 +17,6 @@ from rumormill.bcos.effects import (
     Watch,
 )
 from rumormill.bcos.links.pending import Pending
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.sdk.connection import Connection
 from rumormill.bcos.sdk.holders import Holders
 from rumormill.bcos.sdk.parameters import SdkParameters
@@ -42,6 +41,7 @@ from rumormill.core.transport import (
     TransportOpened,
     WriteReady,
 )
+from rumormill.core.turn import Turn
 
 
 class SdkMachine:

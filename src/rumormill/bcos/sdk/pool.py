@@ -9,16 +9,16 @@ import random
 from typing import Final, Protocol
 
 from rumormill.bcos.certificates.identity import Identify
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.sdk.connection import Connection
 from rumormill.bcos.sdk.parameters import SdkParameters
-from rumormill.bcos.sdk.targets import Targets
 from rumormill.bcos.wire.channel_packet import SEQ_SIZE, ChannelPacket, decode_channel
 from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.limits import WORN_OUT
+from rumormill.core.targets import Targets
 from rumormill.core.timers import Alarm, Timers
 from rumormill.core.transport import CloseTransport, RestTransport, TransportOpened
+from rumormill.core.turn import Turn
 from rumormill.core.words import in_words
 
 PROTOCOL: Final = "channel"

@@ -15,7 +15,6 @@ from typing import Final
 
 from rumormill.bcos.effects import Multicast, MulticastEnded, Unicast, UnicastEnded
 from rumormill.bcos.links.pending import Pending
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.sdk.connection import Connection
 from rumormill.bcos.sdk.parameters import SdkParameters
 from rumormill.bcos.sdk.pool import Pool
@@ -29,6 +28,7 @@ from rumormill.core.errors import (
     RemoteProtocolError,
 )
 from rumormill.core.receipt import Receipt
+from rumormill.core.turn import Turn
 
 UNANSWERED: Final = "unanswered"
 """A message of ours had no good answer; fields: result, reason, mode."""

@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 
 from rumormill.bcos.effects import Request
 from rumormill.bcos.links.pending import Pending
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.sdk.connection import Connection
 from rumormill.bcos.sdk.parameters import SdkParameters
 from rumormill.bcos.sdk.pool import Pool
@@ -25,6 +24,7 @@ from rumormill.core import trace
 from rumormill.core.machine import Check, Checked, Deliver, Verdict
 from rumormill.core.message import Message
 from rumormill.core.timers import Alarm
+from rumormill.core.turn import Turn
 
 UNICAST_FIELDS: Final[Mapping[str, str]] = MappingProxyType({"mode": "unicast"})
 MULTICAST_FIELDS: Final[Mapping[str, str]] = MappingProxyType({"mode": "multicast"})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.sdk.connection import Connection
 from rumormill.bcos.sdk.parameters import SdkParameters
 from rumormill.bcos.sdk.pool import Pool
@@ -15,6 +14,7 @@ from rumormill.bcos.wire.json_text import write_json
 from rumormill.core import trace
 from rumormill.core.errors import LocalProtocolError
 from rumormill.core.timers import Alarm, Timers
+from rumormill.core.turn import Turn
 
 _TELL: Final = "tell"
 

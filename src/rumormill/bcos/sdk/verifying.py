@@ -13,7 +13,6 @@ from functools import partial
 from typing import Final
 
 from rumormill.bcos.links.pending import Pending
-from rumormill.bcos.links.turn import Turn
 from rumormill.bcos.sdk.challenges.dialects import detect
 from rumormill.bcos.sdk.connection import Connection
 from rumormill.bcos.sdk.pool import Pool
@@ -30,6 +29,7 @@ from rumormill.bcos.wire.verification import (
 )
 from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
+from rumormill.core.turn import Turn
 
 VERIFICATION: Final = "verification"
 """A reader was verified, or was asked who it is; fields: passed, role, reason."""

@@ -39,7 +39,6 @@ from rumormill.bep50.live.libtorrent_start import main_addresses, plan_of
 from rumormill.bep50.live.settings import Bep50Settings
 from rumormill.bep50.live.state_file import StateFile, not_a_state, own_node_id, read_state
 from rumormill.bep50.live.value_network import LARGEST_DATA, ValueNetwork
-from rumormill.bep50.live.waiting import Waiting
 from rumormill.bep50.machine import Bep50Machine
 from rumormill.bep50.main_dht.effects import StartMain
 from rumormill.bep50.overlay.topic_node import JOINED, content, message_id
@@ -65,6 +64,7 @@ from rumormill.live.network import Network
 from rumormill.live.subscription import Subscription, WhenFull
 from rumormill.live.transports.udp import Udp
 from rumormill.live.validation import ValidatorFunction
+from rumormill.live.waiting import Waiting
 
 if TYPE_CHECKING:
     from rumormill.bep50.live.libtorrent_dht import LibtorrentDht

@@ -99,6 +99,8 @@ class Play:
             words += ["--listen", node.address or self._family.listen]
         if not publishes or act.all_linked:
             words += ["--status", str(STATUS_INTERVAL)]
+        for key, value in act.settings.items():
+            words += ["--set", f"{key}={value}"]
         if act.certified or (node is self._victim if act.topic else publishes):
             words += self._family.identity_options(self._made, node.number)
         if self._keep:

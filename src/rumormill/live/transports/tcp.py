@@ -105,10 +105,14 @@ class Tcp:
 
     async def _listen(self, service: str, text: str, endpoint: Endpoint) -> list[Place]:
         sockets = listening_sockets(await look_up(endpoint, socket.SOCK_STREAM), BACKLOG)
-        listener = Listener(sockets, lambda: Connection(self, None, service), self._short)
+        self._accept(sockets, lambda: Connection(self, None, service))
+        return [sock.getsockname() for sock in sockets]
+
+    def _accept(self, sockets: Sequence[socket.socket], factory: Callable[[], Connection]) -> None:
+        """Take what comes to sockets that listen, from now on."""
+        listener = Listener(sockets, factory, self._short)
         self._listeners.append(listener)
         listener.start()
-        return [sock.getsockname() for sock in sockets]
 
     def _short(self) -> bool:
         self._on_short()
@@ -129,7 +133,7 @@ class Tcp:
 
     async def _dial(self, dial: int, text: str) -> None:
         try:
-            await self._connect(dial, self._addresses.parse(text))
+            await self._connect(dial, text)
         except LocalProtocolError:
             self._dial_failed(dial, "bad_address")
         except (OSError, UnicodeError) as error:
@@ -139,8 +143,9 @@ class Tcp:
         if self._dials.pop(dial, None) is not None:
             self.feed(TransportFailed(dial, reason))
 
-    async def _connect(self, dial: int, endpoint: Endpoint) -> None:
+    async def _connect(self, dial: int, text: str) -> None:
         """Try every address that the name stands for; the first error is the one to tell."""
+        endpoint = self._addresses.parse(text)
         answers = interleaved(await look_up(endpoint, socket.SOCK_STREAM))
         await first_to_connect([partial(self._attempt, dial, answer) for answer in answers])
 
@@ -160,15 +165,20 @@ class Tcp:
         if self._closing or (dial is not None and self._dials.pop(dial, None) is None):
             connection.refuse()
             return
-        if not isinstance(place, tuple):  # it was gone before we looked
+        address = connection.address or self._address(place)
+        if address is None:  # it was gone before we looked
             connection.refuse()
             if dial is not None:
                 self.feed(TransportFailed(dial, "connection_reset"))
             return
         connection.number = number = next(self._numbers)
         self._connections[number] = connection
-        address = self._addresses.text(without_zone(place[0]), place[1])
         self.feed(TransportOpened(number, address, dial, service))
+
+    def _address(self, place: object) -> str | None:
+        if not isinstance(place, tuple):
+            return None
+        return self._addresses.text(without_zone(place[0]), place[1])
 
     def write(self, effect: WriteBytes) -> None:
         """Write; what the socket does not take is kept, and the machine told to wait."""

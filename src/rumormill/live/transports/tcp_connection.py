@@ -24,13 +24,13 @@ class Connection(asyncio.Protocol):
     """One socket of a :class:`~rumormill.live.transports.tcp.Tcp`."""
 
     __slots__ = (
-        "_dial", "_ends_at", "_feed", "_line", "_service", "_tcp", "_timer", "finished",
+        "_dial", "_ends_at", "_feed", "_line", "_service", "_tcp", "_timer", "address", "finished",
         "lingering", "number", "transport",
     )  # fmt: skip
 
     transport: asyncio.Transport
 
-    def __init__(self, tcp: Tcp, dial: int | None, service: str = "") -> None:
+    def __init__(self, tcp: Tcp, dial: int | None, service: str = "", address: str = "") -> None:
         self._tcp = tcp
         self._feed = tcp.feed
         self._line = Line(tcp.turns, self, self._hand_on)
@@ -38,6 +38,8 @@ class Connection(asyncio.Protocol):
         self._service = service
         self._timer: asyncio.TimerHandle | None = None
         self._ends_at = float("inf")
+        self.address = address
+        """Where the other end is; empty if its socket says so."""
         self.number = 0
         """What the machine calls it; 0 if the machine never heard of it."""
         self.finished = False

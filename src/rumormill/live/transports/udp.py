@@ -50,7 +50,7 @@ SLICE = 0.002
 """Seconds for which datagrams that wait are handed on before others get their turn."""
 
 LARGEST_DATAGRAM = 4096
-"""Bytes. No packet that we know of has more than half of it; a longer one is dropped, counted."""
+"""Bytes, unless the family says otherwise; a longer datagram is dropped, counted."""
 
 RECEIVE_BUFFER = 4 * 1024 * 1024
 """Bytes that the system is asked to hold for us while we are busy; it may give less."""
@@ -79,9 +79,12 @@ class Udp:
         lost: Lost,
         gate: Gatekeeper | None = None,
         now: Callable[[], float] = monotonic,
+        largest: int = LARGEST_DATAGRAM,
     ) -> None:
-        """``now`` is the machine's clock, which its ``gate`` goes by."""
-        self._door = _Door(feed, gate, now)
+        """``now`` is the machine's clock, which its ``gate`` goes by; ``largest``: bytes of a
+        datagram that is taken.
+        """
+        self._door = _Door(feed, gate, now, largest)
         self._addresses = addresses
         self._losses = Losses(lost)
         self._lost = self._losses.add
@@ -189,6 +192,7 @@ class _Door(NamedTuple):
     feed: Feed
     gate: Gatekeeper | None
     now: Callable[[], float]
+    largest: int
 
 
 class _Socket:
@@ -257,7 +261,7 @@ class _Socket:
         """Hand on what waits, for a slice of time."""
         self._scheduled = False
         lanes, sock = self._lanes, self._socket
-        feed, gate, now = self._door
+        feed, gate, now, _ = self._door
         until = monotonic() + SLICE
         while lanes and sock.fileno() >= 0:
             datagram = lanes.take()
@@ -271,18 +275,18 @@ class _Socket:
     def _read(self, most: int) -> list[tuple[Place, Received]]:
         """What has come and may come in, up to so many; who is turned away does not count."""
         receive, peer_at = self._socket.recvfrom, self._peer_at
-        _, gate, now = self._door
+        _, gate, now, largest = self._door
         came: list[tuple[Place, Received]] = []
         for _ in range(READ_AT_ONCE):
             try:
-                packet, place = receive(LARGEST_DATAGRAM + 1)
+                packet, place = receive(largest + 1)
             except (BlockingIOError, InterruptedError):
                 break
             except OSError as error:
                 # What a datagram of ours met on its way; a machine learns it from the silence.
                 self._lost(reason_of(error), None)
                 continue
-            if len(packet) > LARGEST_DATAGRAM:
+            if len(packet) > largest:
                 self._lost("datagram_too_large", None)
             elif place[1] == 0:
                 self._lost("source_port_0", None)  # nobody is there to be answered

@@ -23,6 +23,10 @@ REASONS = {
     errno.EMFILE: "too_many_open_files",
     errno.ENFILE: "too_many_open_files",
     errno.EINVAL: "invalid_address",
+    errno.ENOENT: "no_such_file",
+    errno.ENOTDIR: "no_such_file",
+    errno.ENAMETOOLONG: "path_too_long",
+    errno.EROFS: "read_only_file_system",
 }
 
 # Any address outside this machine: connecting a datagram socket sends nothing, and tells which

@@ -1,4 +1,4 @@
-"""One turn of a machine: its parts add effects to it, and the machine hands them out at the end."""
+"""One turn of a machine that has parts: each adds effects, and the machine hands them out."""
 
 from __future__ import annotations
 

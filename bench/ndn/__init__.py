@@ -1,0 +1,1 @@
+"""Benchmarks of the ndn family: see :mod:`bench.ndn.part`."""

@@ -1,0 +1,1 @@
+"""Named Data Networking: publish and subscribe by notify Interests and message Data."""

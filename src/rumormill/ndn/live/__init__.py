@@ -1,0 +1,1 @@
+"""The asyncio side: networks, settings, and keys in files."""
