@@ -5,6 +5,9 @@ program ends with its stdin, so it cannot outlive the test that started it. It r
 environment of its own, with the packages of ``requirements.txt``.
 """
 
+# mypy: ignore-errors
+# It runs in an environment of its own, with packages that the project does not have.
+
 from __future__ import annotations
 
 import argparse
