@@ -101,7 +101,7 @@ def test_interests_end_after_their_lifetime() -> None:
     world.answer(producer, "/a/b")
     assert consumer.sent == []
     assert world.forwarder.statistics.unsatisfied == 1
-    assert world.counted() == {("interest", "timed_out"): 1, ("data", "unsolicited"): 1}
+    assert world.counted() == {("interest", "timed_out"): 1, ("data", "late"): 1}
 
 
 def test_an_interest_lives_as_long_as_the_last_who_waits_for_it() -> None:

@@ -262,7 +262,7 @@ def test_a_nack_that_nobody_waits_for_is_dropped_and_counted() -> None:
     assert consumer.sent == []
     world.forwarder.nack(producer, interest._replace(nonce=b"zzzz"), NackReason.NO_ROUTE, b"")
     assert consumer.sent == []
-    assert world.counted() == {("nack", "unsolicited"): 2}
+    assert world.counted() == {("nack", "unsolicited"): 1, ("nack", "late"): 1}
 
 
 def test_a_nack_finds_its_interest_by_its_token() -> None:

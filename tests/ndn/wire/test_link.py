@@ -45,6 +45,13 @@ def test_a_packet_without_fields_goes_as_it_is() -> None:
     assert decode_link(INTEREST).fragment is INTEREST
 
 
+def test_tokens_have_up_to_32_bytes() -> None:
+    for size in (1, LONGEST_TOKEN):
+        assert decode_link(encode_link(INTEREST, bytes(size))).token == bytes(size)
+        assert decode_link(encode_link(INTEREST, bytes(size), nack=1)).token == bytes(size)
+    assert reason(encode_link(INTEREST, bytes(LONGEST_TOKEN + 1))) == "bad_link"
+
+
 def test_a_token_stands_before_the_packet() -> None:
     assert encode_link(b"\x05\x00", b"token!") == bytes.fromhex("640c 6206746f6b656e21 5002 0500")
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class FaceState:
     """A face that is there."""
 
-    __slots__ = ("bytes", "face", "waiting", "was_asked")
+    __slots__ = ("answers", "asked", "bytes", "face", "waiting")
 
     def __init__(self, face: Face) -> None:
         self.face = face
@@ -23,5 +23,7 @@ class FaceState:
         """Its Interests that wait for their Data, oldest first."""
         self.bytes = 0
         """What they cost, in bytes of memory."""
-        self.was_asked = False
-        """Whether an Interest was ever sent to it."""
+        self.asked = 0
+        """Interests that were sent to it."""
+        self.answers = 0
+        """Data and Nacks that came from it."""

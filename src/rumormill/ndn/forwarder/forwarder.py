@@ -99,7 +99,7 @@ class Forwarder:
         self._manager.face_down(face)
         for entry in list(state.waiting):
             self._leave(entry, state)
-        if state.was_asked:
+        if state.asked:
             for entry in self._pit.waiting_on(face.id):
                 del entry.outs[face.id]
                 self._refused(entry, NackReason.NO_ROUTE)
@@ -214,7 +214,7 @@ class Forwarder:
     def _send(self, entry: PitEntry, hop: NextHop, interest: Interest, until: float) -> None:
         face = hop.face
         state = self._states[face.id]
-        state.was_asked = True
+        state.asked += 1
         self._pit.asked(entry, face.id, interest.nonce or b"", self._turn.now, until)
         token = NO_TOKEN
         if self._always_tokens or interest.can_be_prefix:
@@ -243,8 +243,10 @@ class Forwarder:
 
     def data(self, face: Face, data: Data, token: bytes) -> None:
         """A Data came in."""
-        if face.id not in self._states:
+        state = self._states.get(face.id)
+        if state is None:
             return
+        state.answers += 1
         statistics = self.statistics
         statistics.in_data += 1
         if not face.local and data.name.startswith(LOCALHOST):
@@ -254,7 +256,7 @@ class Forwarder:
         entries = self._pit.matches(data, token, face.id)
         if not entries:
             statistics.unsolicited += 1
-            self._waste(face, "data", "unsolicited")
+            self._unwanted(state, "data")
             return
         now = self._turn.now
         self.store.insert(data, now)
@@ -273,12 +275,14 @@ class Forwarder:
 
     def nack(self, face: Face, interest: Interest, reason: int, token: bytes) -> None:
         """A Nack came in."""
-        if face.id not in self._states:
+        state = self._states.get(face.id)
+        if state is None:
             return
+        state.answers += 1
         self.statistics.in_nacks += 1
         entry = self._pit.refused(interest, token, face.id)
         if entry is None:
-            self._waste(face, "nack", "unsolicited")
+            self._unwanted(state, "nack")
             return
         entry.outs[face.id].nack = reason
         self._refused(entry, reason)
@@ -331,6 +335,15 @@ class Forwarder:
         """A packet was of no use."""
         self._tally.ignored(face, what, reason)
         self.charge(face, reason, prices.WASTE, False)
+
+    def _unwanted(self, state: FaceState, what: str) -> None:
+        """Nobody waits for an answer. Who gives no more of them than it was asked for is not to
+        pay: others could ask it, and wait for nothing.
+        """
+        if state.answers > state.asked:
+            self._waste(state.face, what, "unsolicited")
+        else:
+            self._tally.ignored(state.face, what, "late")
 
     def _too_many_commands(self, face: Face) -> None:
         self.charge(face, "commands", prices.COMMAND, False)
