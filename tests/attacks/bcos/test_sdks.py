@@ -10,8 +10,9 @@ import pytest
 from rumormill.bcos.wire.channel_packet import ChannelPacket, ChannelType, encode_channel
 from rumormill.bcos.wire.topic_body import encode_body
 from rumormill.bcos.wire.verification import encode_topic_status, need_verify
-from tests.helpers.bcos.attacker import PATIENCE, Attacker
+from tests.helpers.bcos.attacker import Attacker
 from tests.helpers.bcos.besieged import MULTICASTS, UNICASTS, Town
+from tests.helpers.live.siege import PATIENCE
 
 MEBIBYTE = 1024 * 1024
 MANY = 20_000

@@ -15,8 +15,9 @@ import pytest
 
 from rumormill.bcos.live.chain_folder import extend_chain
 from rumormill.live.transports import tls_handshakes
-from tests.helpers.bcos.attacker import PATIENCE, Attacker, context_of
+from tests.helpers.bcos.attacker import Attacker, context_of
 from tests.helpers.bcos.besieged import ATTACKER_NODE, ATTACKER_SDK, Town, channel_of
+from tests.helpers.live.siege import PATIENCE
 
 
 @pytest.fixture(scope="module")

@@ -18,9 +18,7 @@ from rumormill.bcos.wire.channel_packet import (
 )
 from rumormill.bcos.wire.p2p_packet import P2PPacket, decode_p2p, encode_p2p
 from rumormill.bcos.wire.topic_body import encode_body
-
-PATIENCE = 30.0
-"""Seconds that a test waits for what must come."""
+from tests.helpers.live.siege import PATIENCE
 
 LENGTH_SIZE = 4
 

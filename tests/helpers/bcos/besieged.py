@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +14,8 @@ from rumormill.bcos.live.bcos_network import BcosNetwork
 from rumormill.bcos.live.node_network import BcosNodeNetwork
 from rumormill.bcos.live.pem_files import public_der, read_certificates
 from rumormill.bcos.live.sdk_network import BcosSdkNetwork
-from rumormill.core.trace import TraceEvent
-from tests.helpers.bcos.attacker import PATIENCE, Attacker, context_of
+from tests.helpers.bcos.attacker import Attacker, context_of
+from tests.helpers.live.siege import PATIENCE, Siege
 
 LOOPBACK = "127.0.0.1:0"
 UNICASTS, MULTICASTS = "honest questions", "honest news"
@@ -29,7 +27,7 @@ PUBLISHER, NEAR_SUBSCRIBER, FAR_SUBSCRIBER = 0, 1, 2
 ATTACKER_NODE, ATTACKER_SDK = 2, 3
 
 
-class Town:
+class Town(Siege):
     """``node`` is attacked and ``other`` is its neighbour; an honest SDK publishes at ``node``, one
     listens there and one at ``other``.
     """
@@ -41,10 +39,13 @@ class Town:
     far: BcosSdkNetwork
 
     def __init__(self, chain: Path, stack: AsyncExitStack) -> None:
+        super().__init__(stack)
         self.chain = chain
-        self._stack = stack
-        self.events: list[TraceEvent] = []
-        self.heard: dict[str, Counter[bytes]] = {}
+
+    @property
+    def attacked(self) -> BcosNodeNetwork:
+        """The node."""
+        return self.node
 
     async def start(self, **settings: Any) -> None:
         """Open all; ``settings`` are those of both nodes."""
@@ -56,7 +57,7 @@ class Town:
         self.far = await self.sdk(FAR_SUBSCRIBER, node=self.other)
         for name, network in (("near", self.near), ("far", self.far)):
             network.respond(UNICASTS, lambda message: message.data.upper())
-            self._listen(name, network)
+            self.listen(name, network, MULTICASTS)
         await self.publisher.wait_for_peers(UNICASTS, 2, timeout=PATIENCE)
         await self.publisher.wait_for_peers(MULTICASTS, 2, timeout=PATIENCE)
 
@@ -83,59 +84,15 @@ class Town:
                 await asyncio.sleep(0.01)
         return opened
 
-    def _listen(self, name: str, network: BcosSdkNetwork) -> None:
-        heard = self.heard[name] = Counter()
-
-        async def listen() -> None:
-            async with network.subscribe(MULTICASTS) as messages:
-                async for message in messages:
-                    heard[message.data] += 1
-
-        task = asyncio.ensure_future(listen())
-        self._stack.callback(task.cancel)
-
     # ---- honest traffic
 
     async def exchange(self, number: int) -> None:
         """One question with its answer, and one message for all."""
-        data = b"message %d" % number
+        data = self.message(number)
         answer = await self.publisher.unicast(UNICASTS, data, timeout=PATIENCE)
         assert answer.data == data.upper()
         receipt = await self.publisher.multicast(MULTICASTS, data, timeout=PATIENCE)
         assert receipt.reached
-
-    @asynccontextmanager
-    async def honest_traffic(self, least: int = 20) -> AsyncIterator[None]:
-        """Messages within, and ``least`` after: each arrives, once, at each who is to have it."""
-        sent = 0
-        over = False
-
-        async def talk() -> None:
-            nonlocal sent
-            while not over:
-                await self.exchange(sent)
-                sent += 1
-
-        talking = asyncio.ensure_future(talk())
-        try:
-            yield
-        finally:
-            over = True
-            await asyncio.wait_for(talking, 2 * PATIENCE)
-        for number in range(sent, sent + least):
-            await self.exchange(number)
-        expected = Counter(b"message %d" % number for number in range(sent + least))
-        await self.until(lambda: all(heard == expected for heard in self.heard.values()))
-
-    async def until(self, happened: Callable[[], object]) -> None:
-        """Wait for something that must happen."""
-        try:
-            async with asyncio.timeout(PATIENCE):
-                while not happened():
-                    await asyncio.sleep(0.01)
-        except TimeoutError:
-            counters = {name: count for name, count in self.node.counters.items() if count}
-            raise AssertionError(f"it never happened: {counters} {self.node.sizes()}") from None
 
     # ---- attackers
 
@@ -163,24 +120,6 @@ class Town:
         """What the trace calls an SDK or a node of the chain."""
         certificate = self.chain / f"{unit}s" / str(number) / f"{unit}.crt"
         return identity_of(public_der(read_certificates(certificate)[0])).called
-
-    def blamed(self, event: str, reason: str) -> set[str]:
-        """Whom the trace has told this of."""
-        return {
-            each.peer or str(each.fields.get("address"))
-            for each in self.events
-            if each.event == event and each.fields.get("reason") == reason
-        }
-
-    def held_back(self, kind: str) -> set[str]:
-        """Who had to rest for work of a kind, or was dropped because it was that much at once."""
-        return self.blamed("held_back", kind) | {
-            str(each.peer)
-            for each in self.events
-            if each.event == "protocol_error"
-            and each.fields.get("reason") == "too_much_work"
-            and str(each.fields.get("detail")).endswith(f"mostly for {kind}")
-        }
 
 
 def channel_of(node: BcosNodeNetwork) -> str:

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from rumormill.core.trace import TraceEvent
 from rumormill.live.network import Network
 
-PATIENCE = 15.0
+PATIENCE = 30.0
 """Seconds that a test waits for what must come."""
 
 
