@@ -29,16 +29,17 @@ from rumormill.bcos.wire.channel_packet import HEADER_SIZE, Result
 from rumormill.bcos.wire.topic_body import LONGEST_TOPIC
 from rumormill.core import trace
 from rumormill.core.addresses import HostPort
-from rumormill.core.errors import ConnectError, LocalProtocolError, NotReadyError
+from rumormill.core.errors import LocalProtocolError, NotReadyError
 from rumormill.core.machine import Check, Checked, Hold, Verdict
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities, check_topic
-from rumormill.core.transport import Dial, DialEnded
 from rumormill.live.checker import Subject
+from rumormill.live.dials import Dials
 from rumormill.live.driver import Driver
 from rumormill.live.network import Network, as_bytes
 from rumormill.live.parameters import LiveParameters
+from rumormill.live.waiting import Waiting
 
 Mode = Literal["multicast", "unicast"]
 
@@ -102,13 +103,12 @@ class BcosNetwork(Network):
         """Whether :meth:`publish` reaches all subscribers, or one that answers."""
         self._bcos: Driver[BcosInput] = driver
         self._tokens = itertools.count(1)
-        self._unicasts: dict[int, asyncio.Future[UnicastEnded]] = {}
-        self._dials: dict[str, list[asyncio.Future[str]]] = {}
+        self._unicasts: Waiting[UnicastEnded] = Waiting()
+        self._dials = Dials(driver)
         self._responders = Responders(self._respond, self._unanswered)
         driver.on(Check, self._check)
         driver.on(UnicastEnded, self._unicast_ended)
         driver.on(Request, self._responders.request)
-        driver.on(DialEnded, self._dial_ended)
 
     # ---- what a node and an SDK do each in its own way
 
@@ -213,19 +213,16 @@ class BcosNetwork(Network):
     ) -> UnicastEnded:
         self._check_open()
         token = next(self._tokens)
-        ended: asyncio.Future[UnicastEnded] = asyncio.get_running_loop().create_future()
-        self._unicasts[token] = ended
+        ended = self._unicasts.begin(token)
         try:
             self._bcos.feed(Unicast(token, topic, data, timeout, node))
             return await ended
         finally:
-            if self._unicasts.pop(token, None) is not None:  # cancelled, or refused
+            if self._unicasts.forget(token):  # cancelled, or refused
                 self._bcos.feed(Forget(token))
 
     def _unicast_ended(self, effect: UnicastEnded) -> None:
-        ended = self._unicasts.pop(effect.token, None)
-        if ended is not None and not ended.done():
-            ended.set_result(effect)
+        self._unicasts.done(effect.token, effect)
 
     async def _wait_ready(self, topics: tuple[str, ...], seconds: float) -> None:
         with self._watching(topics[0]):
@@ -283,19 +280,7 @@ class BcosNetwork(Network):
         """Connect to the node at ``address`` and return its id; see :class:`Network`."""
         self._check_open()
         ADDRESSES.parse(address)
-        ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._dials.setdefault(address, []).append(ended)
-        self._bcos.feed(Dial(address, keep))
-        return await ended
-
-    def _dial_ended(self, effect: DialEnded) -> None:
-        for future in self._dials.pop(effect.address, ()):
-            if future.done():
-                continue  # whoever asked was cancelled
-            if effect.peer is not None:
-                future.set_result(effect.peer)
-            else:
-                future.set_exception(ConnectError(effect.problem))
+        return await self._dials.dial(address, keep)
 
     def _hold(self, paused: bool) -> None:
         self._bcos.feed(Hold(paused))

@@ -31,6 +31,7 @@ from rumormill.live.driver import Driver
 from rumormill.live.network import SHIFTS
 from rumormill.live.subscription import Subscription, WhenFull
 from rumormill.live.transports.tls import Tls
+from rumormill.live.waiting import Waiting
 
 Key = TypeVar("Key", TopicPrivateKey, TopicPublicKey)
 
@@ -62,7 +63,7 @@ class BcosSdkNetwork(BcosNetwork):
             largest_packet=settings.sdk.largest_sdk_packet,
             live=live,
         )
-        self._multicasts: dict[int, asyncio.Future[MulticastEnded]] = {}
+        self._multicasts: Waiting[MulticastEnded] = Waiting()
         self._sdk.on(MulticastEnded, self._multicast_ended)
         self._tls = Tls(
             self._sdk.feed,
@@ -142,22 +143,19 @@ class BcosSdkNetwork(BcosNetwork):
 
     async def _multicast(self, topic: str, data: bytes, timeout: float) -> Receipt:
         token = next(self._tokens)
-        future: asyncio.Future[MulticastEnded] = asyncio.get_running_loop().create_future()
-        self._multicasts[token] = future
+        answer = self._multicasts.begin(token)
         try:
             self._sdk.feed(Multicast(token, topic, data, timeout))
-            ended = await future
+            ended = await answer
         finally:
-            if self._multicasts.pop(token, None) is not None:  # cancelled, or refused
+            if self._multicasts.forget(token):  # cancelled, or refused
                 self._sdk.feed(Forget(token))
         if ended.result != Result.OK:
             raise AmopError(ended.result, topic)
         return ended.receipt
 
     def _multicast_ended(self, effect: MulticastEnded) -> None:
-        future = self._multicasts.pop(effect.token, None)
-        if future is not None and not future.done():
-            future.set_result(effect)
+        self._multicasts.done(effect.token, effect)
 
     # ---- come and go
 

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from rumormill.core.ed25519 import use_native
-from rumormill.core.errors import ConnectError
 from rumormill.core.machine import (
     Hold,
     MessageInput,
@@ -26,7 +25,7 @@ from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities
 from rumormill.core.trace import CONNECTION_REFUSED
-from rumormill.core.transport import Dial, DialEnded, Listening, TransportInput
+from rumormill.core.transport import Dial, Listening, TransportInput
 from rumormill.libp2p.gossipsub.router import GossipsubRouter
 from rumormill.libp2p.host.host import Host
 from rumormill.libp2p.host.keeper import STREAM_REFUSED
@@ -43,6 +42,7 @@ from rumormill.libp2p.stack.peer_id import PeerNames
 from rumormill.libp2p.wire.message import WireMessage
 from rumormill.libp2p.wire.signing import verify
 from rumormill.live.checker import Subject
+from rumormill.live.dials import Dials
 from rumormill.live.driver import Driver
 from rumormill.live.message_network import MessageNetwork
 from rumormill.live.transports.tcp import Tcp
@@ -91,9 +91,8 @@ class Libp2pNetwork(MessageNetwork):
             close_timeout=close_timeout,
             on_short=lambda: self.emit(CONNECTION_REFUSED, reason="too_many_open_files"),
         )
-        self._dials: dict[str, list[asyncio.Future[str]]] = {}
+        self._dials = Dials(self._driver)
         self._tcp.attach(self._driver)
-        self._driver.on(DialEnded, self._dial_ended)
         self._driver.on(RoomAgain, lambda _: self._changes.happened())
 
     # ---- what there is
@@ -152,19 +151,7 @@ class Libp2pNetwork(MessageNetwork):
         """Connect to the peer at ``address`` and return its id; see :class:`Network`."""
         self._check_open()
         address = str(Multiaddr.parse(address))
-        ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._dials.setdefault(address, []).append(ended)
-        self._driver.feed(Dial(address, keep))
-        return await ended
-
-    def _dial_ended(self, effect: DialEnded) -> None:
-        for future in self._dials.pop(effect.address, ()):
-            if future.done():
-                continue  # whoever asked was cancelled
-            if effect.peer is not None:
-                future.set_result(effect.peer)
-            else:
-                future.set_exception(ConnectError(effect.problem))
+        return await self._dials.dial(address, keep)
 
     # ---- come and go
 

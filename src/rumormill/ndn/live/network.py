@@ -20,9 +20,10 @@ from rumormill.core.message import Message
 from rumormill.core.receipt import Outcome, Receipt
 from rumormill.core.topic import Capabilities
 from rumormill.core.trace import TraceEvent
-from rumormill.core.transport import Dial, DialEnded, Listening
+from rumormill.core.transport import Dial, Listening
 from rumormill.core.words import in_words
 from rumormill.live.checker import Subject
+from rumormill.live.dials import Dials
 from rumormill.live.driver import Driver
 from rumormill.live.network import Network, as_bytes
 from rumormill.live.subscription import Subscription, WhenFull
@@ -139,7 +140,7 @@ class NdnNetwork(Network):
         self._addresses: tuple[str, ...] = ()
         self._tokens = itertools.count(1)
         self._publications: Waiting[Receipt] = Waiting()
-        self._dials: dict[str, list[asyncio.Future[str]]] = {}
+        self._dials = Dials(self._ndn)
         self._background: set[asyncio.Task[None]] = set()
         self._fetched_until = 0.0
         """Until when some may still fetch what all are to get, in the loop's time."""
@@ -153,7 +154,6 @@ class NdnNetwork(Network):
         )
         self._sockets.attach(self._ndn)
         self._ndn.on(PublicationEnded, self._publication_ended)
-        self._ndn.on(DialEnded, self._dial_ended)
 
     # ---- what there is
 
@@ -180,7 +180,7 @@ class NdnNetwork(Network):
             **self._machine.sizes(),
             **self._sockets.sizes(),
             "publishing": len(self._publications),
-            "connecting": sum(map(len, self._dials.values())) + len(self._background),
+            "connecting": len(self._dials) + len(self._background),
         }
 
     # ---- subscribe
@@ -346,23 +346,9 @@ class NdnNetwork(Network):
         """
         self._check_open()
         check_address(address)
-        return await self._dial(await self._sockets.target(address), keep)
-
-    async def _dial(self, target: str, keep: bool) -> str:
+        target = await self._sockets.target(address)
         self._check_open()
-        ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._dials.setdefault(target, []).append(ended)
-        self._ndn.feed(Dial(target, keep))
-        return await ended
-
-    def _dial_ended(self, effect: DialEnded) -> None:
-        for future in self._dials.pop(effect.address, ()):
-            if future.done():
-                continue  # whoever asked was cancelled
-            if effect.peer is not None:
-                future.set_result(effect.peer)
-            else:
-                future.set_exception(ConnectError(effect.problem))
+        return await self._dials.dial(target, keep)
 
     async def _keep(self, address: str) -> None:
         """Have an address dialed whose host may have to be looked up first, until it is known."""
@@ -403,8 +389,7 @@ class NdnNetwork(Network):
         self._ndn.feed(Shutdown())
         self._ndn.wake()
         await self._sockets.close(max(0.0, self._close_by - loop.time()))
-        for ended in [each for several in self._dials.values() for each in several]:
-            ended.cancel()
+        self._dials.close()
 
 
 WHY: Final = {
