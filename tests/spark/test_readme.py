@@ -31,9 +31,9 @@ def program() -> str:
     return found.replace(".awaitTermination()", ".processAllAvailable()")
 
 
-def command(word: str) -> list[str]:
-    """A command of the README that begins with this, run by the Python that runs the tests."""
-    (line,) = re.findall(rf"^rumormill {word} .*$", README, re.MULTILINE)[:1]
+def command(words: str) -> list[str]:
+    """The command of the README that begins with this, run by the Python that runs the tests."""
+    (line,) = re.findall(rf"^rumormill {words} .*$", README, re.MULTILINE)
     return [sys.executable, "-m", "rumormill.cli", *shlex.split(line)[1:]]
 
 
@@ -42,7 +42,7 @@ def running_node(folder: Path) -> Iterator[dict[str, Any]]:
     """The node of the README on free ports; what it says when it is ready."""
     arguments = [
         each.replace("tcp/4001", "tcp/0").replace("127.0.0.1:7700", "127.0.0.1:0")
-        for each in command("node")
+        for each in command("node --topic weather")
     ]
     node = subprocess.Popen([*arguments, "--json"], cwd=folder, stdout=subprocess.PIPE, text=True)
     assert node.stdout is not None

@@ -76,7 +76,7 @@ def minutes(spark: SparkSession) -> list[tuple[Any, ...]]:
     span = tuple(told.get(name) for name in SILVER["counters"].names)
     found = mesh_minutes(
         spark.createDataFrame(mesh, SILVER["mesh"]),
-        spark.createDataFrame([(*row, *row[3:]) for row in members], SILVER["subscriptions"]),
+        spark.createDataFrame([(*row, *row[3:], None) for row in members], SILVER["subscriptions"]),
         spark.createDataFrame([span], SILVER["counters"]),
     )
     return rows_of(found, "topic minute nodes degree_mean components largest grafts prunes")
