@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 Sample = dict[str, Any]
-"""The ``count`` of what was sent, how many of it were ``done``, ``seconds``, percentiles, and the CPU
-time of each hop, in us for one."""
+"""The ``count`` of what was sent, how many of it were ``done``, ``seconds``, percentiles, and the
+CPU time of each hop, in us for one."""
 
 SLICES = 4
 
