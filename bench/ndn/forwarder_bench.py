@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from bench.bcos.path_bench import summary
 from bench.bcos.paths import cpu_seconds
 from bench.ndn.ends import STARTING, words_of
+from bench.ndn.samples import Sample, count_for, in_turns, sample_of
 from bench.progress import Progress
 from bench.siege.processes import Program, SiegeError
 from rumormill.core.percentiles import percentile
@@ -26,7 +27,6 @@ from tests.helpers.interop.ndn_python import PythonProgram
 from tests.helpers.interop.peer_process import PeerProcessError
 
 Row = dict[str, Any]
-Sample = dict[str, Any]
 
 FORWARDERS = ("ndnd", "ours")
 HOPS = ("forwarder", "producer", "consumer")
@@ -99,10 +99,18 @@ async def _round(
         for case in CASES:
             if (case.ends, case.face) != (ends, face):
                 continue
+            counts: dict[str, int] = {}
             for name in names:
                 warm = await paths[name].measure(case, plan.warm_up_count)
-                count = int(min(max(warm["per_second"] * plan.seconds, case.window), plan.most))
-                found[name, case] = await paths[name].measure(case, count)
+                counts[name] = count_for(warm, plan.seconds, case.window, plan.most)
+
+            async def measure(
+                name: str, counts: dict[str, int] = counts, case: Case = case
+            ) -> Sample:
+                return await paths[name].measure(case, counts[name])
+
+            for name, sample in (await in_turns(names, measure)).items():
+                found[name, case] = sample
     for key, sample in found.items():
         measured.samples.setdefault(key, []).append(sample)
 
@@ -122,14 +130,10 @@ class Way:
         before = self._cpu()
         done = await self.ask(case, count)
         after = self._cpu()
-        hops = [(end - begin) / count * 1e6 for begin, end in zip(before, after, strict=True)]
-        return {
-            "count": count,
-            "per_second": count / done["seconds"],
-            "p50_us": done["p50_us"],
-            "p99_us": done["p99_us"],
-            "hops_us": dict(zip(HOPS, hops, strict=True)),
-        }
+        hops = [end - begin for begin, end in zip(before, after, strict=True)]
+        percentiles = {name: done[name] for name in ("p50_us", "p99_us")}
+        cpu = dict(zip(HOPS, hops, strict=True))
+        return sample_of(count, count, done["seconds"], percentiles, cpu)
 
     def _cpu(self) -> list[float]:
         return [cpu_seconds(pid) for pid in self._processes]

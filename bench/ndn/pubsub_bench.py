@@ -29,6 +29,7 @@ from bench.ndn.ends import (
     until_delivered,
     words_of,
 )
+from bench.ndn.samples import Sample, count_for, in_turns, sample_of
 from bench.progress import Progress
 from bench.siege.processes import SiegeError
 from rumormill.core.percentiles import percentile
@@ -36,7 +37,6 @@ from tests.helpers.interop.ndn_forwarders import RunningForwarder, start_forward
 from tests.helpers.interop.peer_process import PeerProcessError
 
 Row = dict[str, Any]
-Sample = dict[str, Any]
 
 TOPIC = "/bench/topic"
 SIZE = 1024
@@ -122,16 +122,13 @@ class Pair:
         done = await self._publisher.publish(TOPIC, count, SIZE, window)
         after = self._cpu()
         ordered = sorted(done["times_ms"])
-        hops = [(end - begin) / count * 1e6 for begin, end in zip(before, after, strict=True)]
-        return {
-            "count": count,
-            "confirmed": confirmed(done),
-            "per_second": confirmed(done) / done["seconds"],
-            "p50_ms": percentile(ordered, 0.5),
-            "p99_ms": percentile(ordered, 0.99),
-            "hops_us": dict(zip(HOPS, hops, strict=True)),
-            "cpu_us": sum(hops),
+        hops = [end - begin for begin, end in zip(before, after, strict=True)]
+        percentiles = {
+            "p50_ms": percentile(ordered, 0.5) or 0.0,
+            "p99_ms": percentile(ordered, 0.99) or 0.0,
         }
+        cpu = dict(zip(HOPS, hops, strict=True))
+        return sample_of(count, confirmed(done), done["seconds"], percentiles, cpu)
 
     def _cpu(self) -> list[float]:
         return [0.0 if pid is None else cpu_seconds(pid) for pid in self._processes]
@@ -144,10 +141,18 @@ async def _round(
     async with _started(forwarder, signer, names) as pairs:
         for window in WINDOWS:
             case = Case(forwarder, signer, window)
+            counts: dict[str, int] = {}
             for name in names:
                 warm = await pairs[name].measure(window, plan.warm_up_count)
-                count = int(min(max(warm["per_second"] * plan.seconds, window), plan.most))
-                found[name, case] = await pairs[name].measure(window, count)
+                counts[name] = count_for(warm, plan.seconds, window, plan.most)
+
+            async def measure(
+                name: str, counts: dict[str, int] = counts, window: int = window
+            ) -> Sample:
+                return await pairs[name].measure(window, counts[name])
+
+            for name, sample in (await in_turns(names, measure)).items():
+                found[name, case] = sample
     # A round counts as a whole or not at all: a sample without its counterpart is of no use.
     for key, sample in found.items():
         measured.samples.setdefault(key, []).append(sample)
@@ -202,7 +207,7 @@ def _figures(samples: Sequence[Sample]) -> Row:
         "p99_ms": summary([each["p99_ms"] for each in samples], min),
         "cpu_us": summary([each["cpu_us"] for each in samples], min),
         "hops_us": {hop: summary([each["hops_us"][hop] for each in samples], min) for hop in HOPS},
-        "unconfirmed": sum(each["count"] - each["confirmed"] for each in samples),
+        "unconfirmed": sum(each["count"] - each["done"] for each in samples),
         "samples": list(samples),
     }
 

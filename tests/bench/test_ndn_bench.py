@@ -25,6 +25,7 @@ from bench.ndn.bare_packets import (
 )
 from bench.ndn.loss_bench import compared
 from bench.ndn.lossy_relay import HOST
+from bench.ndn.samples import in_turns, sample_of
 from bench.ndn.tables import ndn_goals, ndn_tables
 from bench.siege.processes import Program
 from rumormill.ndn.wire.data import decode_data
@@ -148,21 +149,34 @@ def test_receipts_are_held_against_deliveries() -> None:
     assert compared(["delivered"], [0, 0])["twice"] == 1
 
 
+# ---- samples
+
+
+async def test_contestants_take_turns_in_short_slices() -> None:
+    order: list[str] = []
+
+    async def measure(name: str) -> Row:
+        order.append(name)
+        return pubsub_sample(100.0 * len(order), 1.0, 30.0)
+
+    found = await in_turns(["a", "b"], measure, slices=3)
+    assert order == ["a", "b", "b", "a", "a", "b"]
+    assert found["a"]["count"] == 300
+    assert found["a"]["seconds"] == pytest.approx(1 + 1 / 4 + 1 / 5)
+    assert found["a"]["hops_us"]["publisher"] == pytest.approx(10.0)
+
+
 # ---- tables and goals
 
 
 def pubsub_sample(per_second: float, p50: float, cpu: float) -> Row:
-    return {
-        "count": 100, "confirmed": 100, "per_second": per_second, "p50_ms": p50, "p99_ms": 2 * p50,
-        "cpu_us": cpu, "hops_us": dict.fromkeys(pubsub_bench.HOPS, cpu / 3),
-    }  # fmt: skip
+    hops = dict.fromkeys(pubsub_bench.HOPS, cpu / 3 / 1e4)
+    return sample_of(100, 100, 100 / per_second, {"p50_ms": p50, "p99_ms": 2 * p50}, hops)
 
 
 def forwarder_sample(per_second: float, cpu: float) -> Row:
-    return {
-        "count": 100, "per_second": per_second, "p50_us": 100.0, "p99_us": 200.0,
-        "hops_us": dict.fromkeys(forwarder_bench.HOPS, cpu),
-    }  # fmt: skip
+    hops = dict.fromkeys(forwarder_bench.HOPS, cpu / 1e4)
+    return sample_of(100, 100, 100 / per_second, {"p50_us": 100.0, "p99_us": 200.0}, hops)
 
 
 def part_of(rate: float, cpu: float) -> Row:

@@ -82,6 +82,8 @@ class ClientMachine:
             trust, validated,
         )  # fmt: skip
         self._parts = (self._faces, self._registration, uplinks, self.pubsub)
+        self._unwritten = False
+        """Whether a publication has left something to be written."""
         pubsub_input = self.pubsub.handle
         handle_face = self._faces.handle
         self._handlers: dict[type, Callable[[Any], None]] = {
@@ -106,26 +108,40 @@ class ClientMachine:
     # ---- what it is driven by
 
     def handle(self, input: NdnInput, now: float) -> list[object]:
-        """Take one input; return what follows from it."""
+        """Take one input; return what follows from it.
+
+        What a publication sends is written when the machine is woken, at once: more may come
+        before, as often as several wait for their acknowledgements, and one write serves them all.
+        """
         self._turn.begin(now)
         self._handlers[type(input)](input)
-        self._faces.flush()
+        return self._finish(put_off=type(input) is Publication)
+
+    def _finish(self, put_off: bool = False) -> list[object]:
+        self._unwritten = put_off and bool(self._faces.to_flush)
+        if not self._unwritten:
+            self._faces.flush()
         return self._turn.take()
 
     def wake(self, now: float) -> list[object]:
-        """A timer may be due; return what follows."""
+        """A timer may be due, or something is to be written; return what follows."""
         if now < self._alarm.soonest:
-            return []
+            if not self._unwritten:
+                return []
+            self._turn.begin(now)
+            return self._finish()
         self._turn.begin(now)
         for part in self._parts:
             part.wake(now)
-        self._faces.flush()
+        effects = self._finish()
         times = [part.next_wake() for part in self._parts]
         self._alarm.soonest = min((when for when in times if when is not None), default=NEVER)
-        return self._turn.take()
+        return effects
 
     def next_wake(self) -> float | None:
         """When :meth:`wake` wants to be called."""
+        if self._unwritten:
+            return self._turn.now
         soonest = self._alarm.soonest
         return None if soonest == NEVER else soonest
 

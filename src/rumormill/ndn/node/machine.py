@@ -123,16 +123,22 @@ class NodeMachine:
         for prefix, strategy in parameters.strategies:
             self.forwarder.strategies.set(prefix, strategy)
         self._started = self._stopped = False
+        self._unwritten = False
+        """Whether a publication has left something to be written."""
 
     # ---- inputs
 
     def handle(self, input: NdnInput, now: float) -> list[object]:
-        """Take one input; return what follows from it."""
+        """Take one input; return what follows from it.
+
+        What a publication sends is written when the machine is woken, at once: more may come
+        before, as often as several wait for their acknowledgements, and one write serves them all.
+        """
         self._turn.begin(now)
         if not self._started:
             self._start()
         self._handlers[type(input)](input)
-        return self._finish()
+        return self._finish(put_off=type(input) is Publication)
 
     def _dial(self, input: Dial) -> None:
         if not self._stopped:
@@ -144,9 +150,12 @@ class NodeMachine:
             self.faces.handle(input)
 
     def wake(self, now: float) -> list[object]:
-        """A timer may be due; return what follows."""
+        """A timer may be due, or something is to be written; return what follows."""
         if now < self._alarm.soonest:
-            return []
+            if not self._unwritten:
+                return []
+            self._turn.begin(now)
+            return self._finish()
         self._turn.begin(now)
         if not self._started:
             self._start()
@@ -159,6 +168,8 @@ class NodeMachine:
 
     def next_wake(self) -> float | None:
         """When :meth:`wake` wants to be called next."""
+        if self._unwritten:
+            return self._turn.now
         soonest = self._alarm.soonest
         return None if soonest == NEVER else soonest
 
@@ -167,11 +178,13 @@ class NodeMachine:
         self._line.open()
         self.dialing.start()
 
-    def _finish(self) -> list[object]:
+    def _finish(self, put_off: bool = False) -> list[object]:
         """Let the parts hear of each other until all is quiet, and hand out what came of it."""
         self._line.pump()
         self._routes.settle()
-        self.faces.flush()
+        self._unwritten = put_off and bool(self.faces.to_flush)
+        if not self._unwritten:
+            self.faces.flush()
         return self._turn.take()
 
     def _shutdown(self, input: Shutdown) -> None:
