@@ -55,6 +55,38 @@ def test_keygen_overwrites_only_by_force(
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_keygen_makes_the_kind_of_key_that_is_set(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = str(tmp_path / "alice.json")
+    wishes = ["--set", "kind=ecdsa", "--set", "identity=/alice"]
+    code, out, _ = run(capsys, "keygen", "--network", "ndn", "--out", path, *wishes, "--json")
+    key = json.loads(out)
+    assert code == 0
+    assert key["id"].startswith("/alice/KEY/")
+    assert key["type"] == "ecdsa"
+    _, told, _ = run(capsys, "id", path, "--json")
+    assert json.loads(told) == key
+
+
+@pytest.mark.parametrize(
+    ("wish", "sentence"),
+    [
+        (("--network", "ndn", "--set", "kind=dsa"), "'dsa' is no kind of key"),
+        (("--network", "ndn", "--set", "colour=red"), "it has only kind, identity"),
+        (("--set", "kind=ecdsa"), "there is nothing to be set of its keys"),
+    ],
+)
+def test_keygen_names_what_it_cannot_set(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, wish: tuple[str, ...], sentence: str
+) -> None:
+    path = tmp_path / "alice.json"
+    code, _, said = run(capsys, "keygen", "--out", str(path), *wish)
+    assert code != 0
+    assert sentence in " ".join(said.split())
+    assert not path.exists()
+
+
 def test_keygen_by_force_leaves_nothing_behind_when_it_fails(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rumormill.core.topic import check_topic
 from rumormill.live.families import family_of
-from rumormill.live.family import DemoAct, Description, Family, SettingsPage
+from rumormill.live.family import NOTHING, DemoAct, Description, Family, SettingsPage
 
 if TYPE_CHECKING:
     from rumormill.bep50.live.network import Bep50Network
@@ -88,7 +88,7 @@ class Bep50Family(Family):
             "target": topic.target.hex(),
         })  # fmt: skip
 
-    def create_key(self, path: Path) -> Mapping[str, Any]:
+    def create_key(self, path: Path, settings: Mapping[str, str] = NOTHING) -> Mapping[str, Any]:
         """The key of topics."""
         from rumormill.bep50.live.key_file import create_item_key
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from rumormill.cli.key_options import KeyPlace, with_key_options
+from rumormill.cli.key_options import KeyPlace, KeySetting, with_key_options
 from rumormill.cli.options import (
     DEFAULT_NETWORK,
     NETWORK_OPTION,
@@ -27,6 +27,7 @@ from rumormill.cli.options import (
     Topic,
     Trace,
     all_settings,
+    parse_settings,
     plan_network,
 )
 from rumormill.cli.pipeline import pipeline_app
@@ -256,6 +257,7 @@ def keygen(
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite the file if there is one.")
     ] = False,
+    setting: KeySetting = None,
     json: Json = False,
     **counts: int | None,
 ) -> int:
@@ -265,7 +267,7 @@ def keygen(
     """
     from rumormill.cli.keys import run_keygen
 
-    return run_keygen(network, out, force, json, counts)
+    return run_keygen(network, out, force, json, counts, parse_settings(setting or ()))
 
 
 @app.command(name="id")

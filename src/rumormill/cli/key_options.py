@@ -25,6 +25,19 @@ KeyPlace = Annotated[
     ),
 ]
 
+KeySetting = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="What the key is to be"
+        + in_brackets(
+            lambda family: "; ".join(f"{key}: {said}" for key, said in family.key_settings.items())
+        )
+        + "; can be given again.",
+    ),
+]
+
 
 def with_key_options(command: Command) -> Command:
     """Give a command the options of all families, in place of its ``**counts``.

@@ -12,7 +12,7 @@ from rumormill.cli.render import json_line
 from rumormill.cli.sentences import UsageError
 from rumormill.core.errors import ConfigError, LocalProtocolError, RumormillError
 from rumormill.live.families import families, family_of
-from rumormill.live.family import Description, Family, FolderKey
+from rumormill.live.family import NOTHING, Description, Family, FolderKey
 from rumormill.live.files.private import read_json, read_private
 from rumormill.system.files import draft_of
 
@@ -25,10 +25,12 @@ def run_keygen(
     force: bool,
     as_json: bool,
     counts: Mapping[str, int | None] = NO_COUNTS,
+    settings: Mapping[str, str] = NOTHING,
 ) -> int:
     """Write a new key file, or add to a folder of keys, and say who they are."""
     family = family_of(network)
     wanted = wanted_keys(family, network, counts)
+    check_settings(family, network, settings)
     if family.key_options:
         if force:
             problem = "what is in the folder stays, and what is missing is added"
@@ -36,7 +38,11 @@ def run_keygen(
         show_folder(family.create_keys(out, wanted), as_json)
         return 0
     try:
-        public = replace_key(out, family.create_key) if force else family.create_key(out)
+
+        def create(path: Path) -> Mapping[str, Any]:
+            return family.create_key(path, settings)
+
+        public = replace_key(out, create) if force else create(out)
     except FileExistsError:
         problem = f"{out} exists; --force overwrites it, and its identity is lost"
         raise RumormillError(problem) from None
@@ -59,6 +65,15 @@ def wanted_keys(
             problem = f"it has only {options}" if known else "its key is one file"
             raise UsageError(f"{dashed(name)} is not for {network}: {problem}")
     return known | given
+
+
+def check_settings(family: Family, network: str, settings: Mapping[str, str]) -> None:
+    """Refuse with :class:`UsageError` what the family's keys do not know."""
+    for name in settings:
+        if name not in family.key_settings:
+            known = ", ".join(family.key_settings)
+            problem = f"it has only {known}" if known else "there is nothing to be set of its keys"
+            raise UsageError(f"--set {name} is not for keys of {network}: {problem}")
 
 
 def replace_key(out: Path, create: Callable[[Path], Mapping[str, Any]]) -> Mapping[str, Any]:

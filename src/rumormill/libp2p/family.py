@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rumormill.live.family import DemoAct, Description, Family, SettingsPage
+from rumormill.live.family import NOTHING, DemoAct, Description, Family, SettingsPage
 
 if TYPE_CHECKING:
     from rumormill.libp2p.live.network import Libp2pNetwork
@@ -70,7 +70,7 @@ class Libp2pFamily(Family):
             "id": address.peer,
         })  # fmt: skip
 
-    def create_key(self, path: Path) -> Mapping[str, Any]:
+    def create_key(self, path: Path, settings: Mapping[str, str] = NOTHING) -> Mapping[str, Any]:
         """A node's identity."""
         from rumormill.libp2p.live.key_file import create_key
 

@@ -207,10 +207,14 @@ class Family(ABC):
     key_help: ClassVar[str] = ""
     """What the key is for, where it is not the node's identity."""
 
-    def create_key(self, path: Path) -> Mapping[str, Any]:
+    key_settings: ClassVar[Mapping[str, str]] = NOTHING
+    """What ``keygen --set`` takes of a key that is one file, and what each of it says."""
+
+    def create_key(self, path: Path, settings: Mapping[str, str] = NOTHING) -> Mapping[str, Any]:
         """Write a new key to ``path``, which must not exist yet (:class:`FileExistsError`).
 
-        Returns what everyone may know of it, its ``id`` first.
+        ``settings`` are of :attr:`key_settings`. Returns what everyone may know of the key, its
+        ``id`` first.
         """
         raise ConfigError("network", f"the networks of {self.name} have no keys")
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rumormill.core.topic import check_topic
-from rumormill.live.family import DemoAct, Description, Family, SettingsPage
+from rumormill.live.family import NOTHING, DemoAct, Description, Family, SettingsPage
 
 if TYPE_CHECKING:
     from rumormill.live.setting_keys import Key
@@ -79,11 +79,18 @@ class NdnFamily(Family):
 
     # ---- keys
 
-    def create_key(self, path: Path) -> Mapping[str, Any]:
+    key_settings = MappingProxyType(
+        {
+            "kind": "ed25519, ecdsa or hmac (a shared secret); ed25519 unless told",
+            "identity": "whose key it is, a name as /alice; /rumormill unless told",
+        }
+    )
+
+    def create_key(self, path: Path, settings: Mapping[str, str] = NOTHING) -> Mapping[str, Any]:
         """The key that signs; its public part goes into a file beside it."""
         from rumormill.ndn.live.key_file import create_key
 
-        return create_key(path)
+        return create_key(path, **settings)
 
     def describe_key(self, path: Path) -> Mapping[str, Any]:
         """Whose key it is."""
