@@ -120,11 +120,13 @@ async def passed(seed: int, count: int) -> list[int]:
                 for number in range(count):
                     sender.sendto(b"%d" % number, (host, int(port)))
                     time.sleep(0)
-                while True:  # all are counted before the last is
-                    await relay.say(losing=False)
+                while True:  # all are counted before the last is, which must not be lost
+                    await relay.say(losing=True)
                     said = await relay.expect("count", 30)
                     if said["passed"] + said["lost"] >= count:
                         break
+                await relay.say(losing=False)
+                await relay.expect("count", 30)
                 sender.sendto(b"end", (host, int(port)))
                 found = []
                 while (data := target.recv(100)) != b"end":

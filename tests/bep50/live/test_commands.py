@@ -319,15 +319,16 @@ def test_a_configured_node_keeps_its_state(start: Start, key: str, key_file: Pat
 
 
 def test_a_plan_has_its_topics_in_their_one_true_form() -> None:
-    plan = NetworkPlan("bep50", topics=(f"{KEY.upper()}:%77", KEY)).checked()
+    listen = ("127.0.0.1:0",)
+    plan = NetworkPlan("bep50", listen, topics=(f"{KEY.upper()}:%77", KEY)).checked()
     assert plan.topics == (f"{KEY}:w", KEY)
     with pytest.raises(UsageError):
-        NetworkPlan("bep50", topics=("weather",)).checked()
+        NetworkPlan("bep50", listen, topics=("weather",)).checked()
 
 
 def test_a_key_file_can_be_set_like_any_other_key() -> None:
     plan = plan_network(
-        "bep50", topics=(KEY,), listen=None, peers=None, key_file=None,
+        "bep50", topics=(KEY,), listen=None, peers=("127.0.0.1:6881",), key_file=None,
         settings={"key_file": "key.json", "read_only": "true"},
     )  # fmt: skip
     assert plan.key_file == Path("key.json")
