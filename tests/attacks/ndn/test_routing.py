@@ -169,7 +169,11 @@ async def test_routing_messages_that_are_none_are_told_and_paid_for(
         attacker.flood([packet] * 2000)
         await town.until(lambda: any(each.event == "held_back" for each in town.events) or (
             town.blamed("protocol_error", "too_much_work")))  # fmt: skip
-    told = {each.peer for each in town.events if each.event in ("held_back", "protocol_error")}
+    told = {
+        each.fields.get("address")
+        for each in town.events
+        if each.event in ("held_back", "protocol_error")
+    }
     assert told == {attacker.called}
     assert town.node.sizes()["neighbours"] == 0
 

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+from rumormill.core.trace import TraceEvent
 from rumormill.ndn.live.network import NdnNetwork
 from tests.helpers.live.siege import PATIENCE, Siege
 from tests.helpers.ndn.attacker import Attacker, DatagramAttacker
@@ -92,8 +93,14 @@ class Town(Siege):
         attacker.called = attacker.called or self._last_opened()
         return attacker
 
+    def culprit(self, event: TraceEvent) -> str:
+        """The address, as nobody has proved what a neighbour calls itself; or the publisher."""
+        return str(event.fields.get("address") or event.peer)
+
     def _last_opened(self) -> str:
-        opened = [each.peer for each in self.events if each.event == "connection_opened"]
+        opened = [
+            str(each.fields["address"]) for each in self.events if each.event == "connection_opened"
+        ]
         return str(opened[-1])
 
     def radio_attacker(self, host: str = "127.0.0.1") -> DatagramAttacker:

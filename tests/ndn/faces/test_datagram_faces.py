@@ -156,7 +156,7 @@ def test_a_flood_of_junk_is_turned_away_unread_and_told() -> None:
             break
     else:
         raise AssertionError("junk is taken for ever")
-    assert bench.events("held_back", reason="bad_packet")[0].peer == DATAGRAM
+    assert bench.events("held_back", reason="bad_packet")[0].fields["address"] == DATAGRAM
     before = len(bench.events("protocol_error"))
     bench.datagram(b"junk")
     assert len(bench.events("protocol_error")) == before

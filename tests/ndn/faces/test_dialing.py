@@ -33,8 +33,9 @@ def test_a_face_is_up_when_the_connection_stands() -> None:
     assert (other.face.uri, other.face.local) == (FORWARDER, True)
     assert bench.take(DialEnded) == [DialEnded("tcp://localhost:6363", FORWARDER)]
     (opened,) = bench.events("connection_opened")
-    assert (opened.peer, opened.fields["outbound"]) == (FORWARDER, True)
-    assert bench.events("peer_joined")[0].fields["protocol"] == "ndn"
+    assert (opened.peer, opened.fields["address"]) == (None, FORWARDER)
+    assert opened.fields["outbound"] is True
+    assert not bench.events("peer_joined")  # a face is no node
 
 
 def test_faces_are_local_by_where_the_other_end_really_is() -> None:

@@ -90,7 +90,7 @@ def test_what_is_not_whole_in_time_is_dropped_and_counted() -> None:
     assert bench.sizes()["reassembly_bytes"] > 3000
     bench.advance(0.6)
     (event,) = bench.events("dropped", what="fragments", reason="incomplete")
-    assert (event.peer, event.fields["count"]) == (DATAGRAM, 3)
+    assert (event.fields["address"], event.fields["count"]) == (DATAGRAM, 3)
     assert bench.sizes()["reassembly_bytes"] == 0
     bench.datagram(raws[-1])
     assert bench.sink.take() == []

@@ -24,7 +24,7 @@ def test_junk_holds_a_connection_back_and_closes_it_in_the_end() -> None:
         raise AssertionError("junk is taken for ever")
     assert rests > 3
     assert closed == [CloseTransport(other.connection, "too_much_work")]
-    assert bench.events("held_back", reason="bad_packet")[0].peer == other.face.peer
+    assert bench.events("held_back", reason="bad_packet")[0].fields["address"] == other.face.uri
     assert bench.events("protocol_error", reason="too_much_work")
 
 

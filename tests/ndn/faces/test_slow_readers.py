@@ -41,7 +41,7 @@ def test_past_half_of_the_room_interests_are_dropped_and_past_all_of_it_data() -
     assert bench.sizes()["bytes_waiting"] < ROOM
     bench.end_turn()
     (dropped,) = bench.events("dropped", what="packet", reason="queue_full")
-    assert dropped.peer == other.face.peer
+    assert dropped.fields["address"] == other.face.uri
     fill(bench, other.face, ROOM // size)
     waiting = bench.sizes()["bytes_waiting"]
     assert ROOM - size < waiting <= ROOM

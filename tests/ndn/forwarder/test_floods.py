@@ -211,7 +211,7 @@ def test_what_is_dropped_is_summed_up() -> None:
     assert [event for event in world.events if event.event == "ignored"] == []
     world.advance(1.1)
     (event,) = [event for event in world.events if event.event == "ignored"]
-    assert (event.peer, event.fields["reason"]) == (face.peer, "no_route")
+    assert (event.fields["address"], event.fields["reason"]) == (face.peer, "no_route")
     assert event.fields["count"] == 1000
     assert world.alarm.soonest == float("inf")
 

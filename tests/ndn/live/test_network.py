@@ -456,7 +456,7 @@ async def test_what_happens_is_traced_and_kept(town: LiveTown, tmp_path: Path) -
     assert (delivered.node, delivered.topic, delivered.message_id, delivered.peer) == (
         node.id, "/weather", receipt.id, "/alice",
     )  # fmt: skip
-    assert {"subscribed", "peer_joined", "unsubscribed", "peer_left"} <= {
+    assert {"subscribed", "connection_opened", "unsubscribed", "connection_closed"} <= {
         each.event for each in events
     }
     assert kept(tmp_path / "spool", "messages", "value") == [b"rain"]

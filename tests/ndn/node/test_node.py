@@ -103,9 +103,9 @@ def test_subscribers_are_programs_and_neighbours_but_not_ourselves() -> None:
     neighbour.say(Update(STRANGER, 1, True, True, (Group(STRANGER, 0, (prefix,)),)))
     assert bench.machine.subscribers("/weather") == (APP, "udp://192.0.2.7:6363")
     events = bench.events(trace.PEER_SUBSCRIBED)
-    assert [(each.topic, each.peer) for each in events] == [
-        ("/weather", APP),
-        ("/weather", "/stranger"),
+    assert [(each.topic, each.peer, each.fields["address"]) for each in events] == [
+        ("/weather", None, APP),
+        ("/weather", "/stranger", None),
     ]
 
 

@@ -157,6 +157,11 @@ class ClientMachine:
         """The forwarders that are up; the one that is used comes first."""
         return self._uplinks.peers
 
+    @property
+    def neighbour_names(self) -> tuple[str, ...]:
+        """A forwarder does not tell its programs what it is called."""
+        return ()
+
     def subscribers(self, topic: str) -> tuple[str, ...]:
         """Nobody: only forwarders know where Interests go."""
         return ()

@@ -132,13 +132,13 @@ class Uplinks:
         if face is self._current:
             self.user.interest(interest, token)
         else:
-            self._turn.trace(trace.IGNORED, peer=face.peer, reason="not_in_use")
+            self._turn.trace(trace.IGNORED, peer=face.node, address=face.uri, reason="not_in_use")
 
     def data(self, face: Face, data: Data, token: bytes) -> None:
         """A Data came."""
         self._silent.discard(face.id)
         if face is not self._current:
-            self._turn.trace(trace.IGNORED, peer=face.peer, reason="not_in_use")
+            self._turn.trace(trace.IGNORED, peer=face.node, address=face.uri, reason="not_in_use")
         elif not self.registration.data(data):
             self.user.data(data)
 
@@ -146,7 +146,7 @@ class Uplinks:
         """A Nack came."""
         self._silent.discard(face.id)
         if face is not self._current:
-            self._turn.trace(trace.IGNORED, peer=face.peer, reason="not_in_use")
+            self._turn.trace(trace.IGNORED, peer=face.node, address=face.uri, reason="not_in_use")
         elif not self.registration.nack(interest, reason):
             self.user.nack(interest, reason)
 

@@ -180,7 +180,7 @@ class Datagrams:
         face = self._by_address.get(peer)
         if face is None:
             if not self._strangers:
-                self._turn.trace(trace.IGNORED, peer=peer, reason="not_dialed")
+                self._turn.trace(trace.IGNORED, address=peer, reason="not_dialed")
                 return
             face = self._new_face(peer)
         elif not face.keep:

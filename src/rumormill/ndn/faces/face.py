@@ -12,9 +12,9 @@ NO_TOKEN = b""
 
 
 class Face(ABC):
-    """One way in and out. ``peer`` is what the other end is called in trace events."""
+    """One way in and out. ``peer`` is what users know the other end by: where it is."""
 
-    __slots__ = ("id", "local", "peer", "uri")
+    __slots__ = ("id", "local", "node", "peer", "uri")
 
     def __init__(self, id: int, uri: str, *, local: bool) -> None:
         self.id = id
@@ -24,6 +24,9 @@ class Face(ABC):
         self.local = local
         """Whether the other end is on this machine: what is below /localhost is for such only."""
         self.peer = uri
+        self.node: str | None = None
+        """The node at the other end by its own name, once it has said it: in trace events a peer is
+        a node, and where only the face is known that is their ``address``."""
 
     @abstractmethod
     def send_interest(self, interest: Interest, token: bytes = NO_TOKEN) -> None:

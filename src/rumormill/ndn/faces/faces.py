@@ -226,20 +226,15 @@ class Faces:
         """A face is up."""
         outbound = bool(face.dialed)
         self._turn.trace(
-            trace.CONNECTION_OPENED, peer=face.peer, address=face.uri, outbound=outbound
+            trace.CONNECTION_OPENED, peer=face.node, address=face.uri, outbound=outbound
         )
-        self._turn.trace(
-            trace.PEER_JOINED, peer=face.peer, protocol=PROTOCOL, outbound=outbound,
-            address=face.uri,
-        )  # fmt: skip
         self._sink.face_up(face)
 
     def went_down(self, face: TransportFace, reason: str) -> None:
         """A face that was up is gone."""
         self._reports.gone(face)
         self._intake.reassembly.forget(face)
-        self._turn.trace(trace.PEER_LEFT, peer=face.peer, reason=reason)
-        self._turn.trace(trace.CONNECTION_CLOSED, peer=face.peer, address=face.uri, reason=reason)
+        self._turn.trace(trace.CONNECTION_CLOSED, peer=face.node, address=face.uri, reason=reason)
         self._sink.face_down(face, reason)
 
     def _close_stream(self, face: StreamFace, reason: str) -> None:

@@ -105,7 +105,11 @@ class Intake:
     def unreadable(self, face: TransportFace, error: RemoteProtocolError, size: int) -> None:
         """A face has sent what cannot be read: tell of it, and charge it."""
         self._turn.trace(
-            trace.PROTOCOL_ERROR, peer=face.peer, reason=error.reason, detail=error.detail
+            trace.PROTOCOL_ERROR,
+            peer=face.node,
+            address=face.uri,
+            reason=error.reason,
+            detail=error.detail,
         )
         self._charge(face, error.reason, prices.junk(size), True)
 

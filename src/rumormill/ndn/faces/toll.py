@@ -64,7 +64,7 @@ class Toll:
             now = self._turn.now
             held = self.gate.charge(face.uri, kind, cost, now, proven=False, blame=blame)
             if held is not None:
-                self._tell(face.uri, held)
+                self._tell(face.node, face.uri, held)
             if self.gate.alert and (due := self.gate.next_wake()) is not None:
                 self._timers.at_latest(_DUE, due)
 
@@ -74,21 +74,33 @@ class Toll:
         seconds = face.work.rest(self._turn.now)
         if seconds == WORN_OUT:
             self._turn.trace(
-                trace.PROTOCOL_ERROR, peer=face.peer, reason=TOO_MUCH_WORK,
+                trace.PROTOCOL_ERROR, peer=face.node, address=face.uri, reason=TOO_MUCH_WORK,
                 detail=f"held back too long, mostly for {face.work.reason}",
             )  # fmt: skip
             self._close(face, TOO_MUCH_WORK)
         elif seconds:
             self._turn.trace(
-                trace.HELD_BACK, peer=face.peer, reason=face.work.reason, seconds=seconds
+                trace.HELD_BACK,
+                peer=face.node,
+                address=face.uri,
+                reason=face.work.reason,
+                seconds=seconds,
             )
             self._turn.add(RestTransport(face.connection, seconds))
 
-    def _tell(self, peer: str, held: Held) -> None:
-        self._turn.trace(trace.HELD_BACK, peer=peer, reason=held.reason, seconds=held.seconds)
+    def _tell(self, node: str | None, address: str, held: Held) -> None:
+        self._turn.trace(
+            trace.HELD_BACK, peer=node, address=address, reason=held.reason, seconds=held.seconds
+        )
         if held.worn_out:
             detail = f"it is not heard for {held.seconds:g} s, mostly for {held.reason}"
-            self._turn.trace(trace.PROTOCOL_ERROR, peer=peer, reason=TOO_MUCH_WORK, detail=detail)
+            self._turn.trace(
+                trace.PROTOCOL_ERROR,
+                peer=node,
+                address=address,
+                reason=TOO_MUCH_WORK,
+                detail=detail,
+            )
 
     def wake(self, now: float) -> None:
         """Tell how many datagrams were turned away of those whose rest is over."""
@@ -97,11 +109,11 @@ class Toll:
         for each in self.gate.due(now):
             if each.packets:
                 self._turn.trace(
-                    trace.DROPPED, peer=each.peer, what="datagram",
+                    trace.DROPPED, address=each.peer, what="datagram",
                     reason="held_back" if each.peer else each.reason, count=each.packets,
                 )  # fmt: skip
             if each.held is not None and each.peer is not None:
-                self._tell(each.peer, each.held)
+                self._tell(None, each.peer, each.held)
         if (due := self.gate.next_wake()) is not None:
             self._timers.set(_DUE, due)
 

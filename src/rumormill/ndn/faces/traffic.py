@@ -45,8 +45,13 @@ class Counting(Protocol):
         ...
 
     @property
-    def peer(self) -> str:
-        """Who is at the other end."""
+    def node(self) -> str | None:
+        """The node at the other end, if it is known."""
+        ...
+
+    @property
+    def uri(self) -> str:
+        """Where the other end is."""
         ...
 
     @property
@@ -106,6 +111,7 @@ class TrafficReports:
         ):
             if size:
                 self._turn.trace(
-                    event, peer=face.peer, size=size, count=interests + data + nacks,
+                    event, peer=face.node, address=face.uri, size=size,
+                    count=interests + data + nacks,
                     interests=interests, data=data, nacks=nacks,
                 )  # fmt: skip

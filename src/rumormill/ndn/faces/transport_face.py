@@ -90,4 +90,6 @@ class TransportFace(Face):
 
     def lose(self, what: str, reason: str, count: int = 1) -> None:
         """Something was not sent, or will never be whole."""
-        self._turn.trace(DROPPED, peer=self.peer, what=what, reason=reason, count=count)
+        self._turn.trace(
+            DROPPED, peer=self.node, address=self.uri, what=what, reason=reason, count=count
+        )

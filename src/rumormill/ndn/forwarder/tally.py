@@ -14,6 +14,9 @@ PERIOD: Final = 1.0
 MOST_ROWS: Final = 1024
 """With more of them, they are told at once."""
 
+_Row = tuple[str, str | None, str, str, str]
+"""The event, the node and the address of the face, the kind of packet, the reason."""
+
 
 class Tally:
     """Counts by face, kind of packet and reason; told after a while, in the order of the first.
@@ -30,7 +33,7 @@ class Tally:
     def __init__(self, turn: Turn, alarm: Alarm) -> None:
         self._turn = turn
         self._alarm = alarm
-        self._rows: dict[tuple[str, str, str, str], tuple[int, float, float]] = {}
+        self._rows: dict[_Row, tuple[int, float, float]] = {}
         """How many, when the first was, when the last."""
         self._told_at = NEVER
 
@@ -39,11 +42,11 @@ class Tally:
 
     def ignored(self, face: Face, what: str, reason: str) -> None:
         """A packet of a face went no further."""
-        self._count((trace.IGNORED, face.peer, what, reason))
+        self._count((trace.IGNORED, face.node, face.uri, what, reason))
 
     def dropped(self, face: Face, what: str, reason: str) -> None:
         """A packet of a face was lost for want of room."""
-        self._count((trace.DROPPED, face.peer, what, reason))
+        self._count((trace.DROPPED, face.node, face.uri, what, reason))
 
     def wake(self, now: float) -> None:
         """Tell what was counted if it is time."""
@@ -56,14 +59,15 @@ class Tally:
 
     def tell(self) -> None:
         """Tell it now."""
-        for (event, peer, what, reason), (count, since, until) in self._rows.items():
+        for (event, node, address, what, reason), (count, since, until) in self._rows.items():
             self._turn.trace(
-                event, peer=peer, what=what, reason=reason, count=count, since=since, until=until
-            )
+                event, peer=node, address=address, what=what, reason=reason, count=count,
+                since=since, until=until,
+            )  # fmt: skip
         self._rows.clear()
         self._told_at = NEVER
 
-    def _count(self, row: tuple[str, str, str, str]) -> None:
+    def _count(self, row: _Row) -> None:
         now = self._turn.now
         count, since, _ = self._rows.get(row, (0, now, now))
         self._rows[row] = (count + 1, since, now)

@@ -74,6 +74,11 @@ class NdnMachine(Protocol):
         """Whom we are connected to."""
         ...
 
+    @property
+    def neighbour_names(self) -> tuple[str, ...]:
+        """The nodes among them that have told their names."""
+        ...
+
     def subscribers(self, topic: str) -> tuple[str, ...]:
         """By whom subscribers are reached, as far as we know."""
         ...
@@ -105,7 +110,8 @@ class NdnNetwork(Network):
         events.REPEATABLE | routing_events.REPEATABLE | {ROUTE_ADDED, ROUTE_REMOVED}
     )
     shifts: ClassVar[frozenset[str]] = Network.shifts | {
-        events.PUBLICATION_ENDED, events.ROUTE_STANDS,
+        events.PUBLICATION_ENDED, events.ROUTE_STANDS, trace.CONNECTION_OPENED,
+        trace.CONNECTION_CLOSED,
     }  # fmt: skip
 
     def __init__(
@@ -166,6 +172,10 @@ class NdnNetwork(Network):
     def peers(self) -> tuple[str, ...]:
         """Whom we are connected to."""
         return self._machine.peers
+
+    def _trace_peers(self) -> tuple[str, ...]:
+        """Faces, and the nodes behind them."""
+        return (*self._machine.peers, *self._machine.neighbour_names)
 
     def subscribers(self, topic: str) -> tuple[str, ...]:
         """By whom subscribers of the topic are reached, as far as a node knows; a client does not,

@@ -247,6 +247,12 @@ class NodeMachine:
         speaking = [neighbour.face.peer for neighbour in self.routing.neighbours()]
         return tuple(dict.fromkeys((*dialed, *speaking)))
 
+    @property
+    def neighbour_names(self) -> tuple[str, ...]:
+        """What nodes call themselves that speak our routing with us."""
+        names = [neighbour.face.node for neighbour in self.routing.neighbours()]
+        return tuple(name for name in names if name is not None)
+
     def subscribers(self, topic: str) -> tuple[str, ...]:
         """By whom subscribers of a topic are reached: neighbours, and programs on this node.
 

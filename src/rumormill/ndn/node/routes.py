@@ -39,7 +39,7 @@ class Routes:
         """The face of the node's own pubsub: what it subscribes to, it traces itself."""
         self._local: dict[Name, dict[tuple[int, int], None]] = {}
         """By prefix: the faces and origins of routes that are told."""
-        self._changes: list[tuple[bool, Name, str]] = []
+        self._changes: list[tuple[bool, Name, str | None, str | None]] = []
         fib.on_change(self._changed)
 
     # ---- what routing learns: see RouteSink and ReachUser
@@ -49,7 +49,12 @@ class Routes:
         added = self._fib.add(prefix, face, cost, Origin.ROUTING)
         if not added:
             self._turn.trace(
-                trace.DROPPED, peer=face.peer, what="route", reason="fib_full", count=1
+                trace.DROPPED,
+                peer=face.node,
+                address=face.uri,
+                what="route",
+                reason="fib_full",
+                count=1,
             )
         return added
 
@@ -61,7 +66,7 @@ class Routes:
         """A prefix of another node can be reached, or no more."""
         node, prefix = destination
         if prefix.endswith(NOTIFY):
-            self._changes.append((reachable, prefix, name_to_uri(name_without_epoch(node))))
+            self._changes.append((reachable, prefix, name_to_uri(name_without_epoch(node)), None))
 
     # ---- what is registered here
 
@@ -82,7 +87,7 @@ class Routes:
                 del self._local[prefix]
                 self.routing.withdraw(prefix)
         if route.face is not self._own and prefix.endswith(NOTIFY):
-            self._changes.append((change.added, prefix, route.face.peer))
+            self._changes.append((change.added, prefix, route.face.node, route.face.uri))
 
     # ---- the trace
 
@@ -96,9 +101,10 @@ class Routes:
             if len(found) > MOST_TRACED:
                 self._turn.trace(event, count=len(found))
                 continue
-            for _, prefix, peer in found:
+            for _, prefix, node, address in found:
                 topic = name_to_uri(prefix[: -len(NOTIFY)])
-                self._turn.trace(event, topic, peer=peer, direct=True)
+                # Of a program on this node nobody knows the name, only the face.
+                self._turn.trace(event, topic, peer=node, direct=True, address=address)
 
     def sizes(self) -> dict[str, int]:
         """How much is kept, for tests of memory."""

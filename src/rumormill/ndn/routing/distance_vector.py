@@ -209,7 +209,9 @@ class DistanceVector:
         if neighbour is None or hello.node == neighbour.former:
             return False
         if not neighbour.allowance.take(HELLO_COST, self._turn.now):
-            self._turn.trace(trace.HELD_BACK, peer=face.peer, reason="hellos", seconds=0.0)
+            self._turn.trace(
+                trace.HELD_BACK, peer=face.node, address=face.uri, reason="hellos", seconds=0.0
+            )
             return False
         if neighbour.phase is Phase.ALONE:
             neighbour.phase, neighbour.tries = Phase.PROBING, 0
@@ -235,14 +237,16 @@ class DistanceVector:
             self._telling.restart(neighbour)
         if self._hearing.in_doubt(neighbour, hello):
             neighbour.heard.synced = False
-            self._turn.trace(ROUTES_ASKED, peer=neighbour.face.peer, reason="differs")
+            self._turn.trace(
+                ROUTES_ASKED, peer=neighbour.face.node, address=neighbour.face.uri, reason="differs"
+            )
             self._near.say_hello(neighbour)
 
     def _update(self, face: Face, update: Update) -> bool:
         neighbour = self._near.by_face.get(face)
         if neighbour is None or neighbour.phase is not Phase.UP or neighbour.node != update.node:
             # It thinks that we know each other, or is just ahead of us: it will tell us again.
-            self._turn.trace(trace.IGNORED, peer=face.peer, reason="no_neighbour")
+            self._turn.trace(trace.IGNORED, peer=face.node, address=face.uri, reason="no_neighbour")
             return False
         return self._hearing.update(neighbour, update)
 
@@ -316,7 +320,13 @@ class DistanceVector:
         if unanswered is None:
             return
         attempt = min(unanswered.attempt + 1, MOST_ATTEMPTS)
-        self._turn.trace(ROUTING_RETRY, peer=neighbour.face.peer, what="update", attempt=attempt)
+        self._turn.trace(
+            ROUTING_RETRY,
+            peer=neighbour.face.node,
+            address=neighbour.face.uri,
+            what="update",
+            attempt=attempt,
+        )
         neighbour.told.unanswered = unanswered._replace(attempt=attempt)
         self._mail.send_again(neighbour.face, unanswered.interest)
         self._again_later(neighbour, attempt)

@@ -50,12 +50,21 @@ class Hearing:
         if update.sequence <= heard.sequence:
             return True  # our answer got lost
         if not update.begin and not heard.synced:
-            self._turn.trace(trace.IGNORED, peer=neighbour.face.peer, reason="without_beginning")
+            self._turn.trace(
+                trace.IGNORED,
+                peer=neighbour.face.node,
+                address=neighbour.face.uri,
+                reason="without_beginning",
+            )
             return False
         changes = sum(len(group.prefixes) for group in update.groups)
         if not neighbour.allowance.take(UPDATE_COST + changes, self._turn.now):
             self._turn.trace(
-                trace.HELD_BACK, peer=neighbour.face.peer, reason="routing_updates", seconds=0.0
+                trace.HELD_BACK,
+                peer=neighbour.face.node,
+                address=neighbour.face.uri,
+                reason="routing_updates",
+                seconds=0.0,
             )
             return False
         heard.sequence, heard.doubts = update.sequence, 0
@@ -69,12 +78,21 @@ class Hearing:
             heard.stale = None
         if changes:
             self._turn.trace(
-                ROUTES_CHANGED, peer=neighbour.face.peer, changes=changes, known=len(heard.vector)
+                ROUTES_CHANGED,
+                peer=neighbour.face.node,
+                address=neighbour.face.uri,
+                changes=changes,
+                known=len(heard.vector),
             )
         for reason, count in refused.items():
             heard.incomplete = True
             self._turn.trace(
-                trace.DROPPED, peer=neighbour.face.peer, what="route", reason=reason, count=count
+                trace.DROPPED,
+                peer=neighbour.face.node,
+                address=neighbour.face.uri,
+                what="route",
+                reason=reason,
+                count=count,
             )
         return True
 
@@ -145,7 +163,12 @@ class Hearing:
         self._set(largest, largest.heard.vector.newest(), UNREACHABLE)
         largest.heard.incomplete = True
         self._turn.trace(
-            trace.DROPPED, peer=largest.face.peer, what="route", reason="gives_way", count=1
+            trace.DROPPED,
+            peer=largest.face.node,
+            address=largest.face.uri,
+            what="route",
+            reason="gives_way",
+            count=1,
         )
         return True
 

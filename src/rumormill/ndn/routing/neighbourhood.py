@@ -67,7 +67,9 @@ class Neighbourhood:
     def meet(self, face: Face, *, dialed: bool) -> Neighbour | None:
         """Somebody may be a neighbour; None if there is no room for one more."""
         if len(self.by_face) >= self._parameters.max_neighbours:
-            self._turn.trace(trace.IGNORED, peer=face.peer, reason="too_many_neighbours")
+            self._turn.trace(
+                trace.IGNORED, peer=face.node, address=face.uri, reason="too_many_neighbours"
+            )
             return None
         neighbour = self.by_face[face] = Neighbour(face, self._parameters, dialed=dialed)
         return neighbour
@@ -93,7 +95,11 @@ class Neighbourhood:
         neighbour.tries += 1
         if neighbour.tries > 1:
             self._turn.trace(
-                ROUTING_RETRY, peer=neighbour.face.peer, what="hello", attempt=neighbour.tries
+                ROUTING_RETRY,
+                peer=neighbour.face.node,
+                address=neighbour.face.uri,
+                what="hello",
+                attempt=neighbour.tries,
             )
         self._send_hello(neighbour)
 
@@ -106,11 +112,12 @@ class Neighbourhood:
             self._turn.trace(
                 trace.PEER_JOINED, peer=name, protocol=PROTOCOL, outbound=neighbour.dialed
             )
+        neighbour.face.node = name_to_uri(name_without_epoch(neighbour.node))
         neighbour.phase = Phase.UP
         neighbour.last_answer = self._turn.now
         neighbour.errors = 0
         self._turn.trace(
-            NEIGHBOUR_UP, peer=neighbour.face.peer, protocol=PROTOCOL,
+            NEIGHBOUR_UP, peer=neighbour.face.node, address=neighbour.face.uri, protocol=PROTOCOL,
             outbound=neighbour.dialed, node=name_to_uri(neighbour.node),
         )  # fmt: skip
         self.timers.set((neighbour, EXPIRY), self._turn.now + self._patience)
@@ -127,12 +134,15 @@ class Neighbourhood:
             self.timers.cancel((neighbour, what))
         if neighbour.phase is Phase.UP:
             neighbour.phase = Phase.PROBING
-            self._turn.trace(NEIGHBOUR_DOWN, peer=neighbour.face.peer, reason=reason)
+            self._turn.trace(
+                NEIGHBOUR_DOWN, peer=neighbour.face.node, address=neighbour.face.uri, reason=reason
+            )
             if neighbour.node is not None and not self._linked(neighbour.node):
                 name = name_to_uri(name_without_epoch(neighbour.node))
                 self._turn.trace(trace.PEER_LEFT, peer=name, reason=reason)
             self.hearing.forget(neighbour)
             neighbour.forget()
+            neighbour.face.node = None
 
     def _linked(self, node: Name) -> bool:
         """Whether there is a link to a node; in traces it has its own name, not that of a face."""
@@ -147,7 +157,9 @@ class Neighbourhood:
 
     def leave_alone(self, neighbour: Neighbour, reason: str) -> None:
         """Say nothing to it any more, unless it says hello."""
-        self._turn.trace(LEFT_ALONE, peer=neighbour.face.peer, reason=reason)
+        self._turn.trace(
+            LEFT_ALONE, peer=neighbour.face.node, address=neighbour.face.uri, reason=reason
+        )
         self.lose(neighbour, reason)
         if neighbour.dialed:
             neighbour.phase = Phase.ALONE
@@ -186,7 +198,11 @@ class Neighbourhood:
         """A hello to a neighbour that is up; soon again if the last one was not answered."""
         if neighbour.hellos:
             self._turn.trace(
-                ROUTING_RETRY, peer=neighbour.face.peer, what="hello", attempt=len(neighbour.hellos)
+                ROUTING_RETRY,
+                peer=neighbour.face.node,
+                address=neighbour.face.uri,
+                what="hello",
+                attempt=len(neighbour.hellos),
             )
         self._send_hello(neighbour)
         self.hello_later(neighbour)

@@ -130,7 +130,9 @@ class Fib:
         if earlier is None or (earlier.cost, earlier.flags) != (cost, flags):
             self._version += 1
             uri = name_to_uri(prefix)
-            self._turn.trace(ROUTE_ADDED, peer=face.peer, prefix=uri, cost=cost, origin=origin)
+            self._turn.trace(
+                ROUTE_ADDED, peer=face.node, address=face.uri, prefix=uri, cost=cost, origin=origin
+            )
             self._tell(RouteChange(route, True))
         return True
 
@@ -177,7 +179,8 @@ class Fib:
         self._timers.cancel(key)
         self._version += 1
         self._turn.trace(
-            ROUTE_REMOVED, peer=route.face.peer, prefix=name_to_uri(prefix), origin=origin,
+            ROUTE_REMOVED, peer=route.face.node, address=route.face.uri,
+            prefix=name_to_uri(prefix), origin=origin,
             reason=reason,
         )  # fmt: skip
         self._tell(RouteChange(route, False))
