@@ -12,6 +12,7 @@ import pytest
 
 from rumormill.core.errors import LocalProtocolError
 from rumormill.core.machine import Check, Checked, Publish, Verdict
+from rumormill.core.topic import Capabilities
 from rumormill.core.trace import DELIVERED, TraceEvent
 from rumormill.simulate import Link, Simulation, topology
 from rumormill.simulate.toys import Flood
@@ -46,6 +47,37 @@ def flood(size: int = 20, seed: int = 1, **options: Any) -> tuple[Simulation, li
     for a, b in topology.random_dials(names, 3, simulation.random_for("topology")):
         simulation.connect(a, b)
     return simulation, names
+
+
+# ---- what a network promises
+
+
+def test_each_life_of_a_node_begins_with_what_the_network_promises() -> None:
+    promised = Capabilities(1000, every_message=False)
+
+    def run() -> Simulation:
+        simulation, names = flood(5, capabilities=promised)
+        simulation.run_for(1.0)
+        simulation.crash(names[0])
+        simulation.run_for(1.0)
+        simulation.restart(names[0], Flood(names[0]))
+        simulation.run_for(1.0)
+        return simulation
+
+    simulation = run()
+    opened = [event for event in simulation.trace if event.event == "network_opened"]
+    assert [event.node for event in opened] == [*simulation.names, "node-0"]
+    assert all(event.fields["every_message"] is False for event in opened)
+    of_node = [event.event for event in simulation.trace if event.node == "node-0"]
+    assert of_node[0] == "network_opened"
+    crashed = of_node.index("node_crashed")
+    assert of_node[crashed + 1 : crashed + 3] == ["network_opened", "node_restarted"]
+    assert list(run().trace_lines()) == list(simulation.trace_lines())
+
+
+def test_a_simulation_that_was_told_of_no_promise_says_none() -> None:
+    simulation, _ = flood(5)
+    assert simulation.trace_counts["network_opened"] == 0
 
 
 # ---- randomness

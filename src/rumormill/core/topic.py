@@ -32,6 +32,21 @@ class Capabilities(NamedTuple):
     at_most_once: bool = True
     """No subscriber gets a message twice, however often it was sent, while it remembers it."""
 
+    @property
+    def promises(self) -> dict[str, bool]:
+        """What a reader of traces has to know to tell a message that was lost from one that was
+        never meant to arrive.
+
+        >>> Capabilities(largest_message=1000, every_message=False).promises["every_message"]
+        False
+        """
+        return {
+            "every_message": self.every_message,
+            "all_subscribers": self.all_subscribers,
+            "ordered": self.ordered,
+            "acknowledged": self.acknowledged,
+        }
+
 
 def check_topic(topic: object) -> str:
     """Return the topic if it can be a name; raise :class:`LocalProtocolError` if not.

@@ -11,7 +11,9 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from rumormill.core.agent import our_agent
 from rumormill.core.message import NO_FIELDS
+from rumormill.core.topic import Capabilities
 
 type_of_field = str | int | float | bool | None
 """What ``fields`` may hold: plain values, so that an event becomes a row as it is."""
@@ -48,6 +50,7 @@ class TraceEvent(NamedTuple):
 
 
 # The kinds of events. A family may add kinds of its own; these mean the same in each of them.
+NETWORK_OPENED = "network_opened"  # first of a node's run; fields: agent, and what is promised
 PEER_JOINED = "peer_joined"  # a peer that speaks our protocol is there; fields: protocol, outbound
 PEER_LEFT = "peer_left"  # fields: reason
 CONNECTION_OPENED = "connection_opened"  # handshake done; fields: address, outbound
@@ -87,6 +90,19 @@ REPEATABLE = frozenset(
 """Kinds of which only the number matters: who, why, how many, how large."""
 FOLLOWED = frozenset((DUPLICATE, ASKED))
 """Kinds of which it matters, too, which message they are about: readers follow messages by them."""
+
+
+def network_opened(time: float, node: str, capabilities: Capabilities) -> TraceEvent:
+    """The first event of a node's run: who it is, and what its network promises.
+
+    Whoever opens a node says it, a live network or a simulation; no machine does.
+
+    >>> event = network_opened(12.5, "node-a", Capabilities(1000, all_subscribers=False))
+    >>> event.event, event.fields["all_subscribers"]
+    ('network_opened', False)
+    """
+    fields: dict[str, type_of_field] = {"agent": our_agent(), **capabilities.promises}
+    return TraceEvent(time, node, NETWORK_OPENED, fields=fields)
 
 
 def count_of(event: TraceEvent) -> int:

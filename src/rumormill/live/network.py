@@ -99,8 +99,12 @@ class Network(ABC):
             dropped=self._overflowed,
         )
         self._trace_listeners = TraceListeners(
-            driver, each=trace_each, more=self.repeatable, peers=lambda: self.peers
+            driver, each=trace_each, more=self.repeatable, peers=self._trace_peers
         )
+        self._opened: dict[str, TraceEvent] = {}
+        """By the name of the node: how we have told that the network is open."""
+        self._before_opening: list[Callable[[], None]] = []
+        """Events of ours that wait for that: until then our name may be unknown."""
         self._changes = Changes()
         self._stop_watching: Callable[[], None] | None = None
         self._at_close: list[Callable[[], Awaitable[None]]] = []
@@ -134,6 +138,10 @@ class Network(ABC):
     @abstractmethod
     def peers(self) -> tuple[str, ...]:
         """Whom we are connected to."""
+
+    def _trace_peers(self) -> tuple[str, ...]:
+        """The same by all names that trace events have for them."""
+        return self.peers
 
     @abstractmethod
     def subscribers(self, topic: str) -> tuple[str, ...]:
@@ -342,8 +350,11 @@ class Network(ABC):
 
         It runs on the event loop, in the midst of the work: it must be quick. What a peer repeats
         comes summed up, up to a second later: an event with a ``count`` stands for so many.
+
+        The first event is always ``network_opened``, with the time of the opening: a listener that
+        comes later is told at once.
         """
-        return self._trace_listeners.add(listener)
+        return self._trace_listeners.add(listener, tuple(self._opened.values()))
 
     def on_deliver(self, listener: DeliverListener) -> Callable[[], None]:
         """Call ``listener`` with every message that is delivered, whether or not a subscription has
@@ -352,8 +363,17 @@ class Network(ABC):
         return self._deliveries.on_deliver(listener)
 
     def emit(self, event: str, **fields: type_of_field) -> None:
-        """Add a trace event of this node: it is counted, and shown to those of :meth:`on_trace`."""
-        self._driver.trace(TraceEvent(self._driver.now(), self.trace_name, event, fields=fields))
+        """Add a trace event of this node: it is counted, and shown to those of :meth:`on_trace`.
+
+        Before the network is open it waits: ``network_opened`` comes first.
+        """
+        now = self._driver.now()
+        if self._opened or self.closed:
+            self._driver.trace(TraceEvent(now, self.trace_name, event, fields=fields))
+        else:
+            self._before_opening.append(
+                lambda: self._driver.trace(TraceEvent(now, self.trace_name, event, fields=fields))
+            )
 
     def _trace(
         self,
@@ -379,12 +399,35 @@ class Network(ABC):
     async def start(self) -> Self:
         """Begin; :func:`rumormill.open` calls it."""
         self._driver.start()
+        self._driver.on(TraceEvent, self._first_event)
         try:
             await self._start()
         except BaseException:
             await self.close()
             raise
+        self._say_opened(self.trace_name)
         return self
+
+    def _first_event(self, event: TraceEvent) -> None:
+        """Carry out the first trace event of the machine, behind the one that opens the trace."""
+        self._say_opened(event.node)
+        self._driver.trace(event)
+
+    def _say_opened(self, node: str) -> None:
+        """Say what the network promises, once under each name; a family whose nodes are called
+        otherwise once they know their address says it again.
+        """
+        self._driver.on(TraceEvent, self._driver.trace)
+        if node not in self._opened:
+            event = trace.network_opened(self._driver.now(), node, self.capabilities)
+            self._opened[node] = event
+            self._driver.trace(event)
+        self._say_what_waited()
+
+    def _say_what_waited(self) -> None:
+        waited, self._before_opening = self._before_opening, []
+        for say in waited:
+            say()
 
     async def __aenter__(self) -> Self:
         return self
@@ -417,6 +460,7 @@ class Network(ABC):
         try:
             await self._leave()
         finally:
+            self._say_what_waited()
             self._driver.stop()
             self._checker.close()
             self._trace_listeners.close()

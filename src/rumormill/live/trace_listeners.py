@@ -8,7 +8,7 @@ event by the driver itself.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from rumormill.core.trace import TraceEvent
@@ -37,8 +37,15 @@ class TraceListeners:
     def __len__(self) -> int:
         return len(self._listeners)
 
-    def add(self, listener: TraceListener) -> Callable[[], None]:
-        """Call ``listener`` from now on; returns how to stop that."""
+    def add(
+        self, listener: TraceListener, earlier: Sequence[TraceEvent] = ()
+    ) -> Callable[[], None]:
+        """Call ``listener`` from now on; returns how to stop that.
+
+        ``earlier``: what it has missed and has to know.
+        """
+        for event in earlier:
+            self._tell(listener, event)
         self._listeners = (*self._listeners, listener)
         if self._stop is None:
             self._stop = self._driver.on_trace(self._see)
@@ -69,10 +76,13 @@ class TraceListeners:
 
     def _show(self, event: TraceEvent) -> None:
         for listener in self._listeners:
-            try:
-                listener(event)
-            except Exception:
-                self._driver.listener_failed(listener)
+            self._tell(listener, event)
+
+    def _tell(self, listener: TraceListener, event: TraceEvent) -> None:
+        try:
+            listener(event)
+        except Exception:
+            self._driver.listener_failed(listener)
 
     def close(self) -> None:
         """Show what waits; what comes from now on passes as it is, as nobody shows it later."""

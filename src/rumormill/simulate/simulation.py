@@ -13,7 +13,8 @@ from rumormill.core.errors import ConfigError, LocalProtocolError
 from rumormill.core.machine import Machine, Verdict
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
-from rumormill.core.trace import TraceEvent
+from rumormill.core.topic import Capabilities
+from rumormill.core.trace import TraceEvent, network_opened
 from rumormill.simulate.clock import Clock, LivelockError
 from rumormill.simulate.levels.datagrams import DatagramAdapter, DatagramLevelInput
 from rumormill.simulate.levels.peers import PeerAdapter, PeerLevelInput
@@ -75,6 +76,8 @@ class Simulation:
     * ``tcp_timeout``: how long a connection lasts in a partition; ``connect_timeout``: how long a
       dial waits for an answer; ``chunk``: the smallest and largest piece that written bytes are
       cut into.
+    * ``capabilities``: what the network promises. Each node begins its trace with it, and does so
+      again when it is restarted; without it no node says anything of the kind.
     * ``livelock_limit``: how often one node may act at one instant.
 
     What a handler of :meth:`on_effect`, a sink or a check calls (``command``, ``connect``...)
@@ -98,6 +101,7 @@ class Simulation:
         connect_timeout: float = 10.0,
         chunk: tuple[int, int] = (1460, 65536),
         livelock_limit: int = 100_000,
+        capabilities: Capabilities | None = None,
     ) -> None:
         self.seed = seed
         self.clock = Clock(start)
@@ -117,6 +121,7 @@ class Simulation:
         self._level = self._known_level(level)
         self._levels: dict[str, str] = {}
         self._livelock_limit = livelock_limit
+        self._capabilities = capabilities
         self._script_time, self._script_calls = start, 0
 
     # ---- nodes
@@ -194,7 +199,12 @@ class Simulation:
         if (credentials or services) and known != "transports":
             raise LocalProtocolError(f"credentials and services are not for the level {known!r}")
         self.record.add_node(name)
+        self._say_opened(name)
         self._start(name, machine, _Place(address, credentials, services), life=0)
+
+    def _say_opened(self, name: str) -> None:
+        if self._capabilities is not None:
+            self.record.emit(network_opened(self.clock.now, name, self._capabilities))
 
     def machine(self, name: str) -> Any:
         """The machine of a node."""
@@ -345,6 +355,7 @@ class Simulation:
         old = self._world.node(name)
         if old.alive:
             raise LocalProtocolError(f"{name!r} has not crashed")
+        self._say_opened(name)
         self.record.event(name, NODE_RESTARTED, life=old.life + 1)
         place = _Place(old.address, old.credentials, old.services)
         node = self._start(name, machine, place, old.life + 1)

@@ -89,10 +89,14 @@ class Siege(ABC):
 
     # ---- what the trace tells
 
+    def culprit(self, event: TraceEvent) -> str:
+        """Whom an event is about: the peer, or where it is if it is none."""
+        return event.peer or str(event.fields.get("address"))
+
     def blamed(self, event: str, reason: str) -> set[str]:
         """Whom the trace has told this of."""
         return {
-            each.peer or str(each.fields.get("address"))
+            self.culprit(each)
             for each in self.events
             if each.event == event and each.fields.get("reason") == reason
         }
@@ -100,7 +104,7 @@ class Siege(ABC):
     def held_back(self, kind: str) -> set[str]:
         """Who had to rest for work of a kind, or was dropped because it was that much at once."""
         return self.blamed("held_back", kind) | {
-            str(each.peer)
+            self.culprit(each)
             for each in self.events
             if each.event == "protocol_error"
             and each.fields.get("reason") == "too_much_work"

@@ -332,6 +332,7 @@ class Bep50Network(ValueNetwork):
                 self._named = True
                 others = tuple(each for each in self._own if each != own)
                 self._driver.feed(Listening((*others, own)))
+                self._say_opened(self.trace_name)
                 return
 
     def _resolve(self, order: ResolveName) -> None:

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 
+from rumormill.core.agent import our_agent
 from rumormill.core.errors import ClosedError, LocalProtocolError
 from rumormill.core.limits import WorkLimits
 from rumormill.core.machine import Connect, Hold, Shutdown
@@ -47,10 +47,7 @@ from rumormill.libp2p.stack.multiaddr import Multiaddr
 PROTOCOL_VERSION = "ipfs/0.1.0"
 """What identify calls the family of networks; everybody says this."""
 
-try:
-    AGENT = f"rumormill/{version('rumormill')}"
-except PackageNotFoundError:
-    AGENT = "rumormill"
+AGENT = our_agent()
 """What identify calls our program."""
 
 
