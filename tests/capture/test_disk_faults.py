@@ -185,6 +185,57 @@ def test_a_batch_whose_sync_fails_is_not_there_before_it_is_on_the_disk(
         assert numbered(LocalLog(tmp_path, "messages")) == {0: 0, 1: 1}
 
 
+@pytest.mark.parametrize("fsync", [0.001, "batch"])
+@pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC])
+def test_a_segment_whose_sync_failed_is_left_for_a_new_one(
+    tmp_path: Path,
+    disk: Disk,
+    told: Told,
+    monkeypatch: pytest.MonkeyPatch,
+    fsync: Any,
+    error: int,
+) -> None:
+    # Linux forgets what it could not write, and says of the next sync that all is well.
+    synced: list[str] = []
+    real = os.fdatasync
+
+    def fdatasync(descriptor: int) -> None:
+        real(descriptor)
+        synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+
+    with SpoolWriter(tmp_path, SpoolParameters(fsync=fsync), listener=told) as writer:
+        writer.message(message(0), NODE)
+        assert writer.flush()
+        disk.error, disk.call = error, "fdatasync"
+        writer.message(message(1), NODE)
+        told.wait_for("spool_failed")
+        (doubtful,) = list_segments(tmp_path / "messages")
+        monkeypatch.setattr(os, "fdatasync", fdatasync)
+        disk.error = None
+        told.wait_for("spool_resumed")
+        writer.message(message(2), NODE)
+        assert writer.flush()
+    assert synced and str(doubtful.data) not in synced
+    segments = list_segments(tmp_path / "messages")
+    assert segments[0] == doubtful and len(segments) == 2
+    assert numbered(LocalLog(tmp_path, "messages")) == {0: 0, 1: 1, 2: 2}
+
+
+def test_a_sync_that_fails_at_the_end_is_not_taken_for_done_by_the_next_writer(
+    tmp_path: Path, disk: Disk
+) -> None:
+    appender = Appender(tmp_path, "messages", SpoolParameters())
+    append(appender, range(3))
+    (doubtful,) = list_segments(tmp_path / "messages")
+    disk.error, disk.call = errno.EIO, "fdatasync"
+    with pytest.raises(OSError, match="Input/output error"):
+        appender.close()
+    disk.error = None
+    again = Appender(tmp_path, "messages", SpoolParameters())
+    assert again.first != doubtful.first
+    again.close()
+
+
 def test_closing_on_a_full_disk_counts_what_could_not_be_written(
     tmp_path: Path, disk: Disk, told: Told
 ) -> None:

@@ -57,7 +57,7 @@ def test_a_remote_log_reads_as_the_folder_does(spool: TestSpool) -> None:
 
 
 def test_many_answers_make_one_log(spool: TestSpool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rumormill.node.spool_routes.collect.__defaults__", (1,))
+    monkeypatch.setattr("rumormill.node.spool_routes.collect.__defaults__", (None, 1))
     spool.messages(["weather"] * 95)
     with http_node(spool.folder) as node:
         log = RemoteLog(node.address, "messages")

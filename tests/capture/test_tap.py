@@ -54,7 +54,7 @@ async def test_a_network_with_a_spool_keeps_messages_and_events_to_the_last(tmp_
     assert row["message_id"] == receipt.id
     assert [header["key"] for header in row["headers"]] == ["sequence"]
     events = kinds_of(tmp_path / "spool")
-    assert events[0] == "subscribed" and "delivered" in events
+    assert events[:2] == ["network_opened", "subscribed"] and "delivered" in events
     assert events[-1] in ("connection_closed", "peer_left", "unsubscribed")
 
 
@@ -132,6 +132,34 @@ async def test_what_was_recovered_is_traced_and_is_in_the_spool(tmp_path: Path) 
     found = [row for row in rows(tmp_path, "trace") if row["event"] == "spool_recovered"]
     assert found[0]["reason"] == "the tail is torn"
     assert json.loads(found[0]["fields"])["file"].endswith(".arrow")
+
+
+async def test_a_spool_begins_with_the_opening_whenever_the_tap_starts(tmp_path: Path) -> None:
+    early, late = tmp_path / "early", tmp_path / "late"
+    events: list[TraceEvent] = []
+    async with rumormill.open("floodsub", spool=early) as network, open_spool(late) as writer:
+        network.on_trace(events.append)
+        network.subscribe("weather")
+        attach(network, writer)
+        network.subscribe("traffic")
+    for folder in (early, late):
+        first, *others = rows(folder, "trace")
+        assert (first["event"], first["node"]) == ("network_opened", network.id)
+        fields = json.loads(first["fields"])
+        assert {name: fields[name] for name in network.capabilities.promises} == (
+            network.capabilities.promises
+        )
+        assert "network_opened" not in [row["event"] for row in others]
+    assert rows(early, "trace")[0] == rows(late, "trace")[0]  # it is when the network opened
+
+
+async def test_the_opening_comes_before_what_is_told_of_the_spool(tmp_path: Path) -> None:
+    writer = SpoolWriter(tmp_path)
+    writer.message(message(0), "node")
+    kill(writer)
+    async with rumormill.open("floodsub", spool=tmp_path) as network:
+        assert network.counters["spool_recovered"] == 1
+    assert kinds_of(tmp_path)[:2] == ["network_opened", "spool_recovered"]
 
 
 async def test_losses_are_counted_by_the_network_and_kept_once_the_disk_works(

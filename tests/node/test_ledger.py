@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rumormill.node import ledger as ledger_module
 from rumormill.node.ledger import Ledger
+from rumormill.system.files import replace_file
 
 
 async def test_the_same_key_and_content_is_known_over_a_restart(tmp_path: Path) -> None:
@@ -51,6 +56,25 @@ async def test_a_line_that_was_torn_is_left_out_and_written_over(tmp_path: Path)
     assert not again.knows("query/2/0", b"digest")
     await again.record("query/3/0", b"digest")
     assert Ledger(file).knows("query/3/0", b"digest")
+
+
+async def test_batches_that_are_recorded_at_the_same_time_are_all_there_after_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "published"
+    ledger = Ledger(file, most=40)
+    real = replace_file
+
+    def slowly(path: Path, content: bytes, **options: Any) -> None:
+        time.sleep(0.01)  # others are recorded meanwhile, and some want to write it anew, too
+        real(path, content, **options)
+
+    monkeypatch.setattr(ledger_module, "replace_file", slowly)
+    for round in range(20):
+        keys = [f"query/{round}/{number}" for number in range(20)]
+        await asyncio.gather(*(ledger.record(key, b"digest") for key in keys))
+        again = Ledger(file, most=40)
+        assert all(again.knows(key, b"digest") for key in keys)
 
 
 @given(st.binary(max_size=200))

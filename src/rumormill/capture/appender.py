@@ -108,7 +108,9 @@ class Appender:
         segment = Segment(self._folder, first)
         new = SegmentWriter.create(segment, self._schema_bytes, previous_end, self._latest_time)
         if self._parameters.fsync != "never":
-            with contextlib.suppress(OSError):  # tried again with the first batch
+            with contextlib.suppress(
+                OSError
+            ):  # it is doubtful then: the first batch begins another
                 new.sync()
         return new
 
@@ -121,11 +123,11 @@ class Appender:
         """Write a batch; ``times`` are the earliest and the latest in it, in microseconds."""
         content = self._encoded(batch)
         self._reserve(self.end + batch.num_rows)
-        if self._abandoned or self._segment_is_full():
+        if self._must_leave or self._segment_is_full():
             self.roll()
         try:
             durable = self._parameters.fsync == "batch"
-            self._segment.append(content, batch.num_rows, times, durable)
+            self._segment.append(content, batch.num_rows, times, durable, _topics(batch))
         except OSError as error:
             # After other errors nobody knows what is in the file; but an empty one does no harm.
             self._abandoned = error.errno not in FULL and self._segment.rows > 0
@@ -171,7 +173,7 @@ class Appender:
             return False
         found = self._segment.whereabouts()
         self._leave_if_gone(found)
-        if found is Whereabouts.INDEX_DAMAGED and not self._abandoned:
+        if found is Whereabouts.INDEX_DAMAGED and not self._must_leave:
             self.sync()
             if not mend_one(self._segment.segment, self._segment.header, self.end):
                 self._leave_if_gone(Whereabouts.DATA_CUT)
@@ -188,6 +190,11 @@ class Appender:
 
     # ---- segments
 
+    @property
+    def _must_leave(self) -> bool:
+        """Whether nothing more may be written to the segment at hand."""
+        return self._abandoned or self._segment.doubtful
+
     def _segment_is_full(self) -> bool:
         segment = self._segment
         return segment.rows > 0 and (
@@ -198,7 +205,7 @@ class Appender:
 
     def roll(self) -> None:
         """Begin a new segment."""
-        if not self._abandoned:
+        if not self._must_leave:
             self.sync()
         new = self._new_segment(self.end, self.end)
         self._segment.close()
@@ -245,10 +252,16 @@ class Appender:
         return self._segment.dirty
 
     def sync(self) -> None:
-        """Force everything to the disk, unless the user wants that never."""
+        """Force everything to the disk, unless the user wants that never.
+
+        A segment of which that failed is left for a new one: of the same files the system would say
+        now that they are on the disk, though what it could not write is lost for good.
+        """
         if self._parameters.fsync == "never":
             self._segment.dirty = False
             return
+        if self._segment.doubtful and not self._displaced:
+            self.roll()
         self._segment.sync()
 
     def close(self) -> None:
@@ -261,9 +274,14 @@ class Appender:
             self._segment.close()
 
 
+def _topics(batch: pa.RecordBatch) -> list[str]:
+    """The topics in a batch."""
+    return [topic for topic in batch.column("topic").unique().to_pylist() if topic is not None]
+
+
 def _size(segment: Segment) -> int:
     size = 0
-    for file in (segment.data, segment.index):
+    for file in (segment.data, segment.index, segment.topics):
         with contextlib.suppress(FileNotFoundError):
             size += os.stat(file).st_size
     return size

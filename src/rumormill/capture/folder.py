@@ -5,6 +5,7 @@ SPOOL/lock                    held by the writer
 SPOOL/messages/marks          which offsets may have been given out; where the last end was
 SPOOL/messages/N.arrow        a segment: an Arrow IPC stream whose first record has offset N
 SPOOL/messages/N.index        its index
+SPOOL/messages/N.topics       which topics each of its batches holds
 SPOOL/trace/...               the same for trace events
 """
 
@@ -28,6 +29,7 @@ LOCK: Final = "lock"
 MARKS: Final = "marks"
 DATA_SUFFIX: Final = ".arrow"
 INDEX_SUFFIX: Final = ".index"
+TOPICS_SUFFIX: Final = ".topics"
 REMOVED_SUFFIX: Final = ".removed"
 """Of an index whose segment is just being removed on purpose."""
 LARGEST_NOTE: Final = 64 * 1024
@@ -52,6 +54,11 @@ class Segment:
         """The file that says which of its bytes are whole batches."""
         return self.folder / f"{self.first:020d}{INDEX_SUFFIX}"
 
+    @property
+    def topics(self) -> Path:
+        """The file that says which topics are in which batch; it may be missing."""
+        return self.folder / f"{self.first:020d}{TOPICS_SUFFIX}"
+
 
 def list_segments(folder: Path, suffix: str = INDEX_SUFFIX) -> list[Segment]:
     """The segments of one kind, oldest first; without an index a segment is not there."""
@@ -73,7 +80,7 @@ def remove_segment(segment: Segment) -> int:
     doomed = segment.index.with_suffix(REMOVED_SUFFIX)
     with contextlib.suppress(FileNotFoundError):
         os.replace(segment.index, doomed)
-    for file in (segment.data, doomed):
+    for file in (segment.data, segment.topics, doomed):
         with contextlib.suppress(FileNotFoundError):
             size += file.lstat().st_size
             file.unlink()

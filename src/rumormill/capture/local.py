@@ -32,8 +32,10 @@ from rumormill.capture.index import (
     decode_header,
     decode_record,
 )
-from rumormill.capture.log import Bounds, CorruptSegmentError, DataLostError
-from rumormill.capture.schema import KINDS, SCHEMAS
+from rumormill.capture.log import Bounds, CorruptSegmentError, DataLostError, Span
+from rumormill.capture.schema import KINDS, SCHEMAS, conformed, is_known
+from rumormill.capture.topics import TopicsView
+from rumormill.capture.wanted import Wanted
 from rumormill.core.errors import ConfigError
 
 
@@ -44,6 +46,7 @@ class StoredBatch(NamedTuple):
     end: int
     data: bytes
     """An Arrow IPC message; with a schema message before it, a stream."""
+    schema: pa.Schema
 
 
 class LocalLog:
@@ -105,21 +108,36 @@ class LocalLog:
                 position = record.row_end
         return bounds.latest
 
+    def spans(self, start: int, end: int) -> list[Span]:
+        """The parts of [start, end) between which offsets were left out."""
+        found: list[Span] = []
+        for segment in list_segments(self._folder):
+            if start < segment.first < end:
+                before = _end_before(segment)
+                if before < segment.first:
+                    found += [Span(start, before)] if start < before else []
+                    start = segment.first
+        return [*found, Span(start, end)] if start < end else found
+
     # ---- records
 
-    def read(self, start: int, end: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def read(
+        self, start: int, end: int, wanted: Wanted | None = None
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """The records with offsets in [start, end), in batches, each with its first offset."""
-        for stored in self.stored(start, end):
-            batch = pa.ipc.read_record_batch(pa.py_buffer(stored.data), self.schema)
+        for stored in self.stored(start, end, wanted):
+            batch = pa.ipc.read_record_batch(pa.py_buffer(stored.data), stored.schema)
+            batch = conformed(self.kind, batch)
             first, last = max(start, stored.first), min(end, stored.end)
             if last - first < batch.num_rows:
                 batch = batch.slice(first - stored.first, last - first)
             yield first, batch
 
-    def stored(self, start: int, end: int) -> Iterator[StoredBatch]:
+    def stored(self, start: int, end: int, wanted: Wanted | None = None) -> Iterator[StoredBatch]:
         """The stored batches that hold part or all of [start, end), for sending them on.
 
-        A schema message (``log.schema.serialize()``) and these make an Arrow IPC stream.
+        A schema message (``schema.serialize()``) and those with that schema make an Arrow IPC
+        stream.
         """
         if start >= end:
             return
@@ -134,12 +152,17 @@ class LocalLog:
         for segment, following in zip_longest(segments[number:], segments[number + 1 :]):
             if segment.first >= end:
                 return
-            for stored in self._batches(segment, following, start, end):
+            for stored in self._batches(segment, following, start, end, wanted):
                 yield stored
                 start = stored.end
 
     def _batches(
-        self, segment: Segment, following: Segment | None, start: int, end: int
+        self,
+        segment: Segment,
+        following: Segment | None,
+        start: int,
+        end: int,
+        wanted: Wanted | None,
     ) -> Iterator[StoredBatch]:
         """The batches of one segment that hold part of [start, end)."""
         start = max(start, segment.first)
@@ -154,7 +177,7 @@ class LocalLog:
             raise self._not_opened(segment, start, stop, error) from None
         try:
             yield from _SegmentReader(self, segment, IndexView(content), descriptor).batches(
-                start, stop
+                start, stop, wanted or Wanted()
             )
         finally:
             os.close(descriptor)
@@ -215,10 +238,15 @@ def read_header(segment: Segment) -> Header | None:
 
 
 def _view(segment: Segment) -> IndexView:
+    return IndexView(_bytes_of(segment.index))
+
+
+def _bytes_of(file: Path) -> bytes:
+    """What is in a file; nothing if it cannot be read."""
     try:
-        return IndexView(segment.index.read_bytes())
+        return file.read_bytes()
     except OSError:
-        return IndexView(b"")
+        return b""
 
 
 class _SegmentReader:
@@ -230,22 +258,30 @@ class _SegmentReader:
         self._view = view
         self._descriptor = descriptor
 
-    def batches(self, start: int, end: int) -> Iterator[StoredBatch]:
+    def batches(self, start: int, end: int, wanted: Wanted) -> Iterator[StoredBatch]:
         """The batches that hold part of [start, end), all of which must be here."""
-        self._check_header(start, end)
+        schema = self._check_header(start, end)
         view = self._view
+        topics = TopicsView(_bytes_of(self._segment.topics) if wanted.by_topic else b"")
         for number in range(view.find(start), view.count):
             record = view[number]
             if record is None or record.first > start:
                 behind = self._first_good(number)
                 raise self._damaged(start, min(end, behind or end), f"record {number} is damaged")
-            yield StoredBatch(record.first, record.row_end, self._data(record, number, start, end))
+            times = record.first_time, record.last_time
+            if wanted.may_be_in(topics.of(record.row_end), times):
+                wanted.batches += 1
+                data = self._data(record, number, start, end)
+                yield StoredBatch(record.first, record.row_end, data, schema)
+            else:
+                wanted.passed += min(end, record.row_end) - start
             start = record.row_end
             if start >= end:
                 return
         raise self._damaged(start, end, f"it ends at {start}, though more was written")
 
-    def _check_header(self, start: int, end: int) -> None:
+    def _check_header(self, start: int, end: int) -> pa.Schema:
+        """The columns of the segment."""
         header = self._view.header
         if header is None or header.first != self._segment.first:
             raise self._damaged(start, end, "the header is damaged")
@@ -253,10 +289,12 @@ class _SegmentReader:
         if zlib.crc32(content) != header.schema_crc:
             file = self._segment.data
             raise self._log.corrupt(file, start, end, "the schema at its beginning is damaged")
-        if not pa.ipc.read_schema(pa.py_buffer(content)).equals(self._log.schema):
+        schema = pa.ipc.read_schema(pa.py_buffer(content))
+        if not is_known(self._log.kind, schema):
             raise self._log.corrupt(
                 self._segment.data, start, end, "it has other columns than this rumormill knows"
             )
+        return schema
 
     def _data(self, record: Record, number: int, start: int, end: int) -> bytes:
         """The bytes of a batch, as they were written."""

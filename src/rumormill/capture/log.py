@@ -25,6 +25,8 @@ from rumormill.system.packages import require
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from rumormill.capture.wanted import Wanted
+
 
 class Bounds(NamedTuple):
     """Which offsets there are now.
@@ -37,6 +39,13 @@ class Bounds(NamedTuple):
     """The first that is kept."""
     latest: int
     """One past the last: the offset that the next record gets, or a smaller one."""
+
+
+class Span(NamedTuple):
+    """Offsets from ``start`` up to, not including, ``end``."""
+
+    start: int
+    end: int
 
 
 class Log(Protocol):
@@ -68,9 +77,19 @@ class Log(Protocol):
         """
         ...
 
-    def read(self, start: int, end: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def spans(self, start: int, end: int) -> list[Span]:
+        """The parts of [start, end) that hold, or held, a record at every offset.
+
+        What lies between them is a gap.
+        """
+        ...
+
+    def read(
+        self, start: int, end: int, wanted: Wanted | None = None
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """The records with offsets in [start, end): batches, each with its first offset.
 
+        Batches that hold nothing of what is ``wanted`` may be passed over; it counts their rows.
         Raises :class:`DataLostError` and :class:`CorruptSegmentError`.
         """
         ...
@@ -125,7 +144,11 @@ class CorruptSegmentError(UnreadableError):
 
 
 def read_what_is_left(
-    log: Log, start: int, end: int, lost: Callable[[UnreadableError], object]
+    log: Log,
+    start: int,
+    end: int,
+    lost: Callable[[UnreadableError], object],
+    wanted: Wanted | None = None,
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Read [start, end), calling ``lost`` for every range that cannot be read, and going on.
 
@@ -134,7 +157,7 @@ def read_what_is_left(
     position = start
     while position < end:
         try:
-            for offset, batch in log.read(position, end):
+            for offset, batch in log.read(position, end, wanted):
                 yield offset, batch
                 position = offset + batch.num_rows
             return

@@ -1,4 +1,4 @@
-"""Asks a node over HTTP, with the standard library alone: it runs on Spark's executors, too.
+"""Asks a node over HTTP, by urllib3; it runs on Spark's executors, too.
 
 A node that is away for a while (it restarts, the network hiccups) is asked again, with growing
 pauses; when the patience is over, one sentence names the node and says what the last try met.
@@ -6,13 +6,15 @@ pauses; when the patience is over, one sentence names the node and says what the
 
 from __future__ import annotations
 
-import http.client
 import json
-import random
-import time
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
+
+from urllib3 import PoolManager, Retry
+from urllib3.exceptions import HTTPError, LocationParseError, MaxRetryError
+from urllib3.exceptions import TimeoutError as NoAnswerError
+from urllib3.util import parse_url
 
 from rumormill.capture.log import SpoolError
 from rumormill.core.errors import ConfigError
@@ -51,7 +53,7 @@ class NodeRefusedError(SpoolError):
 class Answer(NamedTuple):
     """What a node answered."""
 
-    headers: http.client.HTTPMessage
+    headers: Mapping[str, str]
     body: bytes
 
     def json(self) -> dict[str, Any]:
@@ -75,92 +77,106 @@ class NodeClient:
     def __init__(
         self, address: str, *, token: str | None = None, retry_seconds: float = 30.0
     ) -> None:
-        parts = urlsplit(address)
         try:
-            usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-        except ValueError:
+            parts = parse_url(address)
+            usable = parts.scheme in ("http", "https") and parts.host and parts.port != 0
+        except LocationParseError:
             usable = False
-        if not usable or parts.query or parts.fragment or parts.username:
+        if not usable or parts.query or parts.fragment or parts.auth:
             raise ConfigError("node", f"must be an address as http://127.0.0.1:7700, not {address}")
         self.address = address.rstrip("/")
-        self._host = parts.hostname or ""
-        self._port = parts.port
-        self._secure = parts.scheme == "https"
-        self._prefix = parts.path.rstrip("/")
-        self._token = token
-        self._retry_seconds = retry_seconds
-        self._connection: http.client.HTTPConnection | None = None
+        self._seconds = retry_seconds
+        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._pool = PoolManager(timeout=ANSWER_SECONDS, maxsize=1)
 
     def get(self, path: str, **query: int | str) -> Answer:
         """Ask for something."""
-        return self._request("GET", _with_query(path, query), None, {})
+        return self._request("GET", path, query, None, {})
 
     def post(self, path: str, body: bytes, content_type: str, **query: int | str) -> Answer:
         """Hand something over. It may arrive twice: the node must be able to tell."""
-        return self._request("POST", _with_query(path, query), body, {"Content-Type": content_type})
+        return self._request("POST", path, query, body, {"Content-Type": content_type})
 
     def close(self) -> None:
         """Hang up; the next request dials again."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        self._pool.clear()
 
     def _request(
-        self, method: str, path: str, body: bytes | None, headers: dict[str, str]
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, int | str],
+        body: bytes | None,
+        headers: Mapping[str, str],
     ) -> Answer:
-        if self._token is not None:
-            headers["Authorization"] = f"Bearer {self._token}"
-        deadline = time.monotonic() + self._retry_seconds
-        pause = FIRST_PAUSE
-        while True:
+        url = f"{self.address}{path}" + (f"?{urlencode(query)}" if query else "")
+        tries: Retry | None = _retries(self._seconds)
+        while tries is not None:
             try:
-                status, answer = self._try(method, path, body, headers)
-            except (OSError, http.client.HTTPException) as error:
-                self.close()
-                problem = _words(error)
-            else:
-                if status < 300:
-                    return answer
-                refusal = NodeRefusedError(self.address, status, _details(answer))
-                if status not in BUSY:
-                    raise refusal
-                problem = str(refusal.details.get("error") or f"status {status}")
-            if time.monotonic() + pause > deadline:
-                raise NodeAwayError(
-                    f"{self.address}: the node is away ({problem}); "
-                    f"it was tried for {self._retry_seconds:g} s"
-                )
-            time.sleep(pause * random.uniform(0.5, 1.0))  # many tasks must not come back as one
-            pause = min(2 * pause, LONGEST_PAUSE)
-
-    def _try(
-        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
-    ) -> tuple[int, Answer]:
-        if self._connection is None:
-            kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-            self._connection = kind(self._host, self._port, timeout=ANSWER_SECONDS)
-        self._connection.request(method, self._prefix + path, body, dict(headers))
-        with self._connection.getresponse() as response:
-            content = response.read(LARGEST_ANSWER)
-            if response.read(1):
+                response = self._pool.urlopen(
+                    method, url, body=body, headers={**self._headers, **headers}, retries=tries,
+                    redirect=False, preload_content=False,
+                )  # fmt: skip
+                tries = response.retries or tries
+                with response:
+                    content = response.read(LARGEST_ANSWER + 1)
+            except MaxRetryError as error:
+                raise self._away(_words(error.reason or error)) from None
+            except (HTTPError, OSError) as error:  # it broke off within the answer
+                try:
+                    tries = tries.increment(method, url, error=error)
+                except (MaxRetryError, HTTPError):
+                    raise self._away(_words(error)) from None
+                tries.sleep()
+                continue
+            if len(content) > LARGEST_ANSWER:
                 raise SpoolError(f"{self.address}: sent more than {LARGEST_ANSWER} bytes at once")
-            return response.status, Answer(response.headers, content)
+            return self._checked(response.status, Answer(response.headers, content))
+        raise AssertionError("there is always another try, or an error")
+
+    def _checked(self, status: int, answer: Answer) -> Answer:
+        if status < 300:
+            return answer
+        try:
+            details = answer.json()
+        except ValueError:
+            details = {}
+        if status in BUSY:
+            raise self._away(str(details.get("error") or f"status {status}"))
+        raise NodeRefusedError(self.address, status, details)
+
+    def _away(self, problem: str) -> NodeAwayError:
+        return NodeAwayError(
+            f"{self.address}: the node is away ({problem}); it was tried for {self._seconds:g} s"
+        )
 
 
-def _with_query(path: str, query: Mapping[str, int | str]) -> str:
-    return f"{path}?{urlencode(query)}" if query else path
+def _retries(seconds: float) -> Retry:
+    """As many as have room, with their pauses, in these seconds."""
+    count, total = 0, 0.0
+    while (total := total + min(FIRST_PAUSE * 2**count, LONGEST_PAUSE)) <= seconds:
+        count += 1
+    return Retry(
+        total=count,
+        redirect=0,
+        status_forcelist=BUSY,
+        allowed_methods=None,
+        backoff_factor=FIRST_PAUSE,
+        backoff_max=LONGEST_PAUSE,
+        backoff_jitter=FIRST_PAUSE,  # many tasks must not come back as one
+        raise_on_status=False,
+        raise_on_redirect=False,
+        respect_retry_after_header=False,
+    )
 
 
-def _details(answer: Answer) -> dict[str, Any]:
-    try:
-        return answer.json()
-    except ValueError:
-        return {}
-
-
-def _words(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
+def _words(error: BaseException) -> str:
+    """What went wrong, in the words of the system where it is its doing."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.strerror:
+            return cause.strerror.lower()
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(error, NoAnswerError):
         return "no answer"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror.lower()
     return str(error) or type(error).__name__

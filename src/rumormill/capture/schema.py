@@ -61,3 +61,26 @@ TRACE_SCHEMA: Final = pa.schema(
 )
 
 SCHEMAS: Final = {MESSAGES: MESSAGE_SCHEMA, TRACE: TRACE_SCHEMA}
+
+
+def is_known(kind: str, schema: pa.Schema) -> bool:
+    """Whether records with these columns can be read: another version may have more, or fewer."""
+    wanted = SCHEMAS[kind]
+    common = [name for name in schema.names if name in wanted.names]
+    times = "timestamp" if kind == MESSAGES else "time"
+    return times in common and all(
+        schema.field(name).type == wanted.field(name).type for name in common
+    )
+
+
+def conformed(kind: str, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The columns that we know, by their names; null where the batch has them not."""
+    wanted = SCHEMAS[kind]
+    if batch.schema.equals(wanted):
+        return batch
+    arrays = [
+        batch.column(field.name) if field.name in batch.schema.names
+        else pa.nulls(batch.num_rows, field.type)
+        for field in wanted
+    ]  # fmt: skip
+    return pa.RecordBatch.from_arrays(arrays, names=wanted.names)

@@ -7,14 +7,16 @@ that fails, its bytes lie beyond the last record, where nobody looks.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import time
 import zlib
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from rumormill.capture.folder import Segment, force_to_disk, write_all
+from rumormill.capture.folder import Segment, force_to_disk, read_all, write_all
 from rumormill.capture.index import (
     HEADER_SIZE,
     RECORD_SIZE,
@@ -23,8 +25,9 @@ from rumormill.capture.index import (
     encode_header,
     encode_record,
 )
+from rumormill.capture.topics import TopicsView, encode_topics
 from rumormill.system.files import EVERYBODY_READS, sync_folder
-from rumormill.system.private_files import open_private
+from rumormill.system.private_files import UnsafeFileError, open_private
 
 
 class Whereabouts(Enum):
@@ -55,10 +58,14 @@ class SegmentWriter:
     """Whether something was written that was not forced to the disk."""
     named: bool = field(default=False, init=False)
     """Whether the names of its files are known to be on the disk."""
+    doubtful: bool = field(default=False, init=False)
+    """Whether forcing it to the disk has failed. The system forgets then what it could not write,
+    and says of the next attempt that all is well: nothing more may be trusted to these files."""
 
     def __post_init__(self) -> None:
         self._data_name, self._data_identity = str(self.segment.data), _identity(self.data)
         self._index_name, self._index_identity = str(self.segment.index), _identity(self.index)
+        self._topics, self._topics_end = _open_topics(self.segment)
 
     @classmethod
     def create(
@@ -83,6 +90,8 @@ class SegmentWriter:
             write_all(index, encode_header(header), 0)
             os.rename(new_index, segment.index)
             undo.pop_all()
+        with contextlib.suppress(OSError):
+            segment.topics.unlink(missing_ok=True)
         return cls(segment, segment.first, len(schema), HEADER_SIZE, data, index, header)
 
     @classmethod
@@ -114,8 +123,8 @@ class SegmentWriter:
 
     @property
     def size(self) -> int:
-        """Bytes of both files."""
-        return self.data_end + self.index_end
+        """Bytes of its files."""
+        return self.data_end + self.index_end + self._topics_end
 
     def whereabouts(self) -> Whereabouts:
         """What is at the names of its files: two calls of the system, little beside a batch."""
@@ -130,7 +139,14 @@ class SegmentWriter:
             return Whereabouts.INDEX_DAMAGED
         return Whereabouts.WELL
 
-    def append(self, content: memoryview, rows: int, times: tuple[int, int], durable: bool) -> None:
+    def append(
+        self,
+        content: memoryview,
+        rows: int,
+        times: tuple[int, int],
+        durable: bool,
+        topics: Collection[str],
+    ) -> None:
         """Write a batch: whole, or not at all (:class:`OSError`).
 
         ``durable``: force it to the disk before the index says that it is there.
@@ -147,7 +163,7 @@ class SegmentWriter:
         try:
             write_all(self.data, content, self.data_end)
             if durable:
-                force_to_disk(self.data)
+                self._force(self.data)
             write_all(self.index, encode_record(record), self.index_end)
         except OSError:
             self._cut()
@@ -155,6 +171,22 @@ class SegmentWriter:
         self.end, self.data_end = record.row_end, record.byte_end
         self.index_end += RECORD_SIZE
         self.dirty = True
+        self._append_topics(encode_topics(self.end, topics))
+
+    def _append_topics(self, entry: bytes) -> None:
+        """What cannot be written is done without, from here on: then readers read all."""
+        if self._topics is None:
+            return
+        try:
+            write_all(self._topics, entry, self._topics_end)
+            self._topics_end += len(entry)
+        except OSError:
+            self._close_topics()
+
+    def _close_topics(self) -> None:
+        if self._topics is not None:
+            os.close(self._topics)
+            self._topics = None
 
     def _cut(self) -> None:
         """Remove what was written of a batch that did not fit."""
@@ -164,17 +196,34 @@ class SegmentWriter:
 
     def sync(self) -> None:
         """Force everything to the disk."""
+        if self.doubtful:
+            raise OSError(errno.EIO, f"{self.segment.data} could not be forced to the disk before")
         if self.dirty:
-            force_to_disk(self.data)
-            force_to_disk(self.index)
+            self._force(self.data)
+            self._force(self.index)
             if not self.named:
-                sync_folder(self.segment.folder)
+                self._force_names()
             self.dirty, self.named = False, True
+
+    def _force(self, descriptor: int) -> None:
+        try:
+            force_to_disk(descriptor)
+        except OSError:
+            self.doubtful = True
+            raise
+
+    def _force_names(self) -> None:
+        try:
+            sync_folder(self.segment.folder)
+        except OSError:
+            self.doubtful = True
+            raise
 
     def close(self) -> None:
         """Close the files."""
         os.close(self.data)
         os.close(self.index)
+        self._close_topics()
 
 
 def _identity(descriptor: int) -> tuple[int, int]:
@@ -195,6 +244,21 @@ def _new_file(file: Path) -> int:
     """Begin a file anew: what was there under its name, a link perhaps, is not written to."""
     file.unlink(missing_ok=True)
     return open_private(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode=EVERYBODY_READS)
+
+
+def _open_topics(segment: Segment) -> tuple[int | None, int]:
+    """The file with the topics and where to go on in it; None if there is no way."""
+    try:
+        descriptor = open_private(segment.topics, os.O_RDWR | os.O_CREAT, mode=EVERYBODY_READS)
+    except (OSError, UnsafeFileError):
+        return None, 0
+    try:
+        end = TopicsView(read_all(descriptor, os.fstat(descriptor).st_size, 0)).end
+        os.ftruncate(descriptor, end)
+    except OSError:
+        os.close(descriptor)
+        return None, 0
+    return descriptor, end
 
 
 def _remove(descriptor: int, file: os.PathLike[str]) -> None:

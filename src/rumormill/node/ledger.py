@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator
@@ -38,6 +39,10 @@ class Ledger:
         self._entries: OrderedDict[str, bytes] = OrderedDict()
         self._lines = 0
         self._under_way: dict[str, _Turn] = {}
+        # Batches of different keys are recorded at the same time, on threads. One lock is held
+        # while the file is written, the other for a moment, so that the event loop may take it.
+        self._file_lock = threading.Lock()
+        self._entries_lock = threading.Lock()
         if file is not None:
             self._load(file)
 
@@ -90,12 +95,17 @@ class Ledger:
             self._rewrite(file)
 
     def _remember(self, key: str, digest: bytes) -> None:
-        self._entries[key] = digest
-        self._entries.move_to_end(key)
-        while len(self._entries) > self._most:
-            self._entries.popitem(last=False)
+        with self._entries_lock:
+            self._entries[key] = digest
+            self._entries.move_to_end(key)
+            while len(self._entries) > self._most:
+                self._entries.popitem(last=False)
 
     def _append(self, file: Path, line: bytes) -> None:
+        with self._file_lock:
+            self._append_alone(file, line)
+
+    def _append_alone(self, file: Path, line: bytes) -> None:
         if self._lines >= 2 * self._most:
             self._rewrite(file)
             return
@@ -107,7 +117,8 @@ class Ledger:
         self._lines += 1
 
     def _rewrite(self, file: Path) -> None:
-        entries = list(self._entries.items())
+        with self._entries_lock:
+            entries = list(self._entries.items())
         lines = b"".join(_line(key, digest) for key, digest in entries)
         replace_file(file, lines, alone=True)
         self._lines = len(entries)

@@ -19,10 +19,14 @@ from starlette.types import Receive, Scope, Send
 from rumormill.capture.local import LocalLog
 from rumormill.capture.log import CorruptSegmentError, DataLostError, SpoolError, UnreadableError
 from rumormill.capture.schema import KINDS
+from rumormill.capture.wanted import Wanted, read_query
 from rumormill.node.guard import ARROW, Refusal, whole_number
 
 ANSWER_BYTES: Final = 4 << 20
 """No further batch is added past this."""
+
+ANSWER_BATCHES: Final = 256
+"""Nor past so many: a header says where each begins."""
 
 READERS: Final = 4
 """Answers that are made at the same time."""
@@ -38,6 +42,8 @@ class Records(NamedTuple):
     spool: str
     first: int
     after: int
+    offsets: list[int]
+    """Where each batch begins."""
     parts: list[bytes]
     """Of an Arrow IPC stream."""
 
@@ -90,12 +96,16 @@ class SpoolRoutes:
     async def _offsets(self, request: Request) -> Response:
         folder, kind = self._place(request)
         time_us = whole_number(request, "time_us", required=False)
+        start = whole_number(request, "start", required=False)
+        end = whole_number(request, "end", required=False)
 
         def look() -> dict[str, Any]:
             log = LocalLog(folder, kind)
             found: dict[str, Any] = {"spool": log.spool_id}
             if time_us is not None:
                 found["offset"] = log.offset_at(time_us)
+            if start is not None and end is not None:
+                found["spans"] = log.spans(start, end)
             return {**found, **log.bounds()._asdict()}
 
         return JSONResponse(await self._off_the_loop(look))
@@ -106,11 +116,18 @@ class SpoolRoutes:
         assert start is not None and end is not None
         if start >= end:
             raise Refusal(400, f"start must be before end, not {start} and {end}")
-        found = await self._off_the_loop(lambda: collect(LocalLog(folder, kind), start, end))
+        try:
+            wanted = read_query(dict(request.query_params))
+        except (ValueError, RecursionError) as error:
+            raise Refusal(400, f"what is wanted cannot be read: {error}") from None
+        found = await self._off_the_loop(
+            lambda: collect(LocalLog(folder, kind), start, end, wanted)
+        )
         headers = {
             "Rumormill-Spool": found.spool,
             "Rumormill-First-Offset": str(found.first),
             "Rumormill-Next-Offset": str(found.after),
+            "Rumormill-Batch-Offsets": " ".join(map(str, found.offsets)),
         }
         return PartsResponse(found.parts, headers)
 
@@ -134,28 +151,39 @@ class SpoolRoutes:
                 raise Refusal(500, f"the spool cannot be read: {error.strerror}") from error
 
 
-def collect(log: LocalLog, start: int, end: int, most: int = ANSWER_BYTES) -> Records:
+def collect(
+    log: LocalLog, start: int, end: int, wanted: Wanted | None = None, most: int = ANSWER_BYTES
+) -> Records:
     """The first stored batches of [start, end): as many as fit, and none behind a gap.
+
+    Batches that hold nothing of what is ``wanted`` are left out.
 
     What cannot be read is an error only if it is the first; otherwise what comes before it is
     answered, and who asks for more gets the error then.
     """
     parts: list[bytes] = []
-    size, first, after = 0, end, end
+    offsets: list[int] = []
+    wanted, schema = wanted or Wanted(), log.schema
+    size, after, passed = 0, start, 0
     try:
-        for stored in log.stored(start, end):
+        for stored in log.stored(start, end, wanted):
+            gap = stored.first > after + wanted.passed - passed
+            full = size + len(stored.data) > most or len(parts) == ANSWER_BATCHES
             if not parts:
-                first = stored.first
-            elif stored.first != after or size + len(stored.data) > most:
+                schema = stored.schema
+            elif gap or full or not stored.schema.equals(schema):
                 break
             parts.append(stored.data)
+            offsets.append(stored.first)
             size += len(stored.data)
-            after = stored.end
+            after, passed = stored.end, wanted.passed
+        else:
+            after = end
     except UnreadableError:
         if not parts:
             raise
-    stream = [log.schema.serialize().to_pybytes(), *parts, END_OF_STREAM]
-    return Records(log.spool_id, first, min(after, end), stream)
+    stream = [schema.serialize().to_pybytes(), *parts, END_OF_STREAM]
+    return Records(log.spool_id, offsets[0] if offsets else end, min(after, end), offsets, stream)
 
 
 def _unreadable(error: UnreadableError) -> Refusal:
