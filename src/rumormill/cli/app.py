@@ -294,17 +294,37 @@ def show_id(
 @app.command()
 def report(
     tables: Annotated[
-        Path,
-        typer.Option("--tables", metavar="DIR", help="The tables, as 'pipeline run' makes them."),
+        str,
+        typer.Option(
+            "--tables",
+            metavar="PLACE",
+            help="The tables, as 'pipeline run' makes them: a folder, a URI, or catalog:NAME.",
+        ),
     ],
     html: Annotated[
         Path | None,
         typer.Option("--html", metavar="FILE", help="Write a page with plots, for any browser."),
     ] = None,
-    compare: Annotated[
+    csv: Annotated[
         Path | None,
-        typer.Option("--compare", metavar="DIR", help="The tables of another run, to set beside."),
+        typer.Option("--csv", metavar="DIR", help="Write each gold table as a CSV file."),
     ] = None,
+    compare: Annotated[
+        str | None,
+        typer.Option("--compare", metavar="PLACE", help="The tables of another run, beside it."),
+    ] = None,
+    topic: Annotated[
+        list[str] | None,
+        typer.Option("--topic", help="Only this topic; may be given again."),
+    ] = None,
+    network: Annotated[
+        list[str] | None,
+        typer.Option("--network", help="Only this network; may be given again."),
+    ] = None,
+    minutes: Annotated[
+        int,
+        typer.Option("--minutes", min=1, help="How many of the last minutes to show by time."),
+    ] = 1440,
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object with all figures.")
     ] = False,
@@ -313,9 +333,10 @@ def report(
 
     Example: rumormill report --tables tables --html report.html
     """
-    from rumormill.cli.report import run_report
+    from rumormill.cli.report import Ask, run_report
 
-    return run_report(tables, json, html, compare)
+    ask = Ask(tables, json, html, csv, compare, topic or (), network or (), minutes)
+    return run_report(ask)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""``rumormill pipeline run`` and ``compact``: spools into tables, tables into fewer files."""
+"""``rumormill pipeline run`` and ``upkeep``: spools into tables, and what keeps tables small."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,8 +17,9 @@ from rumormill.cli.output import warn
 from rumormill.cli.sentences import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
-    from rumormill.pipeline.parameters import RunParameters
+    from rumormill.pipeline.run.parameters import RunParameters
     from rumormill.pipeline.session import SparkSession
+    from rumormill.system.tables_location import Location
 
 Tell = Callable[[str, dict[str, object]], None]
 OnStop = Callable[[Callable[[], None]], None]
@@ -36,6 +36,14 @@ class Kind(StrEnum):
 DEFAULT_MASTER = "local[*,4]"
 """All cores of this machine; a task whose Python worker dies is tried up to four times."""
 
+FEW_RECORDS = 1_000_000
+"""Of fewer than these, Java has compiled what it runs just when all is done."""
+
+ONE_LINE = threading.Lock()
+
+PATIENCE = 3.0
+"""Seconds for a node to answer before Spark is started for what it has."""
+
 pipeline_app = typer.Typer(
     name="pipeline",
     help="Turn what was captured into tables (needs Java; pip install 'rumormill[spark]').",
@@ -44,7 +52,13 @@ pipeline_app = typer.Typer(
 )
 
 Tables = Annotated[
-    Path, typer.Option("--tables", metavar="DIR", help="The folder of tables; made if need be.")
+    str,
+    typer.Option(
+        "--tables",
+        metavar="DIR|URI|CATALOG",
+        help="Where the tables are: a folder, a URI such as s3://bucket/path, or catalog:NAME of "
+        "your Spark; made if need be.",
+    ),
 ]
 Master = Annotated[
     str,
@@ -54,6 +68,14 @@ SparkSetting = Annotated[
     list[str] | None,
     typer.Option(
         "--conf", metavar="KEY=VALUE", help="A setting of Spark's own; can be given again."
+    ),
+]
+
+
+KeepDays = Annotated[
+    float,
+    typer.Option(
+        "--keep-days", min=0, metavar="DAYS", help="How long bronze keeps its rows; 0: for ever."
     ),
 ]
 
@@ -79,7 +101,7 @@ def run(
     tables: Tables,
     once: Annotated[
         bool,
-        typer.Option("--once", help="Read what there is, refine all of it anew, and end."),
+        typer.Option("--once", help="Read what there is, refine what is new, and end."),
     ] = False,
     kind: Annotated[
         list[Kind] | None,
@@ -91,12 +113,6 @@ def run(
             "--token", metavar="TOKEN", envvar="RUMORMILL_TOKEN", help="What the nodes ask for."
         ),
     ] = None,
-    delay: Annotated[
-        float,
-        typer.Option(
-            "--delay", min=0, metavar="SECONDS", help="How late an event may be, by event time."
-        ),
-    ] = 30.0,
     margin: Annotated[
         float,
         typer.Option(
@@ -112,7 +128,14 @@ def run(
     ] = 1.0,
     batch: Annotated[
         int, typer.Option("--batch", min=1, metavar="N", help="Records of a batch at most.")
-    ] = 1_000_000,
+    ] = 5_000_000,
+    gold: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--gold", metavar="MODULE", help="A module with gold tables of your own; repeatable."
+        ),
+    ] = None,
+    keep_days: KeepDays = 30.0,
     skip_lost: Annotated[
         bool,
         typer.Option(
@@ -130,7 +153,7 @@ def run(
     from rumormill.pipeline.extra import require_spark
 
     require_spark()
-    from rumormill.pipeline.parameters import RunParameters
+    from rumormill.pipeline.run.parameters import RunParameters
 
     parameters = RunParameters(
         spools=tuple(spool),
@@ -138,31 +161,33 @@ def run(
         once=once,
         kinds=tuple(each.value for each in kind or Kind),
         token=token,
-        delay=delay,
         margin=margin,
         interval=interval,
         rows_per_batch=batch,
+        gold=tuple(gold or ()),
+        keep_days=keep_days or None,
         fail_on_data_loss=not skip_lost,
     )
     settings = parse_conf(conf or [])
     return run_pipeline(parameters, master, settings, json)
 
 
-@pipeline_app.command()
-def compact(
+@pipeline_app.command("upkeep")
+def upkeep_command(
     tables: Tables,
+    keep_days: KeepDays = 30.0,
     master: Master = DEFAULT_MASTER,
     conf: SparkSetting = None,
     json: Json = False,
 ) -> int:
-    """Put the many small files of the tables into few; the rows stay the same.
+    """Remove old rows of bronze and old snapshots, and put small files together.
 
-    Example: rumormill pipeline compact --tables tables
+    Example: rumormill pipeline upkeep --tables tables
     """
     from rumormill.pipeline.extra import require_spark
 
     require_spark()
-    return run_compact(tables, master, parse_conf(conf or []), json)
+    return run_upkeep(tables, keep_days, master, parse_conf(conf or []), json)
 
 
 def parse_conf(pairs: list[str]) -> dict[str, str]:
@@ -186,10 +211,14 @@ def run_pipeline(
     parameters: RunParameters, master: str, settings: dict[str, str], as_json: bool
 ) -> int:
     """Run until it is done or a signal comes."""
-    from rumormill.pipeline.lake import Lake
-    from rumormill.pipeline.runner import Runner
+    from rumormill.pipeline.run.runner import Runner, import_gold
+    from rumormill.system.tables_location import parse_tables
 
-    Lake(parameters.tables)  # what is wrong with the folder is said before Spark takes its time
+    # What is wrong with these is said before Spark takes its time.
+    location = parse_tables(parameters.tables)
+    for module in parameters.gold:
+        import_gold(module)
+    settings = {**quick_settings(parameters), **settings}
 
     def work(spark: SparkSession, on_stop: OnStop) -> None:
         with teller(spark, "pipeline", as_json) as tell:
@@ -197,32 +226,65 @@ def run_pipeline(
             on_stop(runner.stop)
             runner.run()
 
-    with_spark("rumormill pipeline run", master, settings, work)
+    with_spark("rumormill pipeline run", master, location, settings, work)
     return 0
 
 
-def run_compact(tables: Path, master: str, settings: dict[str, str], as_json: bool) -> int:
-    """Compact every table that has something to compact."""
-    from rumormill.pipeline.compaction import compact_all
-    from rumormill.pipeline.lake import Lake, TablesError
+def quick_settings(parameters: RunParameters) -> dict[str, str]:
+    """For what sort of work Java is set up: a spool that is read within seconds, or any other.
 
-    if not tables.is_dir():
-        raise TablesError(f"{tables}: there is no such folder")
-    lake = Lake(tables)
+    A spool that cannot be read is told of here, before Spark takes its time.
+    """
+    from rumormill.pipeline.session import BRIEF, THROUGHPUT
+
+    if not parameters.once:
+        return THROUGHPUT
+    return BRIEF if records_of(parameters) < FEW_RECORDS else THROUGHPUT
+
+
+def records_of(parameters: RunParameters) -> int:
+    """How many records the spools have; as many as that can be new."""
+    from rumormill.pipeline.source import SpoolReader
+
+    readers = [
+        SpoolReader(
+            kind,
+            folders=parameters.folders,
+            nodes=parameters.nodes,
+            token=parameters.token,
+            fail_on_data_loss=parameters.fail_on_data_loss,
+            retry_seconds=PATIENCE,
+        )
+        for kind in parameters.kinds
+    ]
+    return sum(reader.next_place().rows for reader in readers)
+
+
+def run_upkeep(
+    tables: str, keep_days: float, master: str, settings: dict[str, str], as_json: bool
+) -> int:
+    """Look after every table that is there."""
+    from rumormill.pipeline.gold import HOUSE
+    from rumormill.pipeline.lake.schema import BRONZE, SILVER
+    from rumormill.pipeline.lake.upkeep import Policy, upkeep
+    from rumormill.system.tables_location import parse_tables
+
+    location, policy = parse_tables(tables), Policy(bronze_days=keep_days or None)
+    every = [*BRONZE, *SILVER, *(each.table for each in HOUSE.tables.values())]
 
     def work(spark: SparkSession, on_stop: OnStop) -> None:
         on_stop(spark.sparkContext.cancelAllJobs)
-        with lake.writing(spark), teller(spark, "compaction", as_json) as tell:
-            for done in compact_all(spark, lake):
-                tell("compacted", done._asdict())
+        with teller(spark, "upkeep", as_json) as tell:
+            upkeep(spark, location, every, policy, tell)
 
-    with_spark("rumormill pipeline compact", master, settings, work)
+    with_spark("rumormill pipeline upkeep", master, location, settings, work)
     return 0
 
 
 def with_spark(
     name: str,
     master: str,
+    location: Location,
     settings: dict[str, str],
     work: Callable[[SparkSession, OnStop], None],
 ) -> None:
@@ -238,7 +300,7 @@ def with_spark(
     if not os.environ.get("RUMORMILL_TRACEBACK"):
         silence_foreign_logs()
         settings = {"spark.log.level": "OFF", **settings}
-    spark = spark_session(name, master, **{**THROUGHPUT, **settings})
+    spark = spark_session(name, master, location=location, **{**THROUGHPUT, **settings})
     stops: list[Callable[[], None]] = []
     stopped = threading.Event()
     failures: list[BaseException] = []
@@ -293,26 +355,27 @@ def teller(spark: SparkSession, what: str, as_json: bool) -> Iterator[Tell]:
 
 
 def tell_json(event: str, fields: dict[str, object]) -> None:
-    """Each event as a line."""
+    """Each event as a line; tables are made, and told of, by several threads."""
     from rumormill.cli.render import json_line
 
-    print(json_line(event, fields), flush=True)
+    with ONE_LINE:
+        print(json_line(event, fields), flush=True)
 
 
 def tell_people(event: str, fields: dict[str, object]) -> None:
     """What a person wants to know of, on stderr."""
     match event:
         case "restarting":
-            warn(f"{fields['reason']}; reading {fields['kind']} again in {fields['seconds']:g} s.")
+            warn(f"{fields['reason']}; trying again in {fields['seconds']:g} s.")
         case "skipped":
             warn(f"{fields['kind']}: {fields['offsets']} offsets brought no record (--skip-lost).")
-        case "compacted":
-            warn(
-                f"{fields['table']}: {fields['files_before']} files became "
-                f"{fields['files_after']}, {fields['rows']} rows."
-            )
-        case "empty":
-            warn("no trace event was captured so far, so there is neither silver nor gold.")
+        case "upkeep":
+            done = [f"{key.replace('_', ' ')}: {value}" for key, value in fields.items()]
+            warn("; ".join(done))
+        case "unchanged":
+            warn("nothing is new, so nothing was done.")
         case "refined":
-            late = f", {fields['late']} events came late" if fields["late"] else ""
-            warn(f"silver and gold are made; closed up to {fields['sealed_until']}{late}.")
+            warn(
+                f"{fields['events']:,} new trace events are in silver and gold;"
+                f" {fields['minutes']} minutes were made anew, the last {fields['last_minute']}."
+            )

@@ -1,10 +1,12 @@
-"""``rumormill report``: what the tables say, in the terminal, as JSON, or as a page."""
+"""``rumormill report``: what the tables say, in the terminal, as JSON, as a page or as CSV."""
 
 from __future__ import annotations
 
 import io
 import sys
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -19,21 +21,47 @@ SOON = 0.5
 """Seconds of reading that nobody needs to be told about."""
 
 
-def run_report(tables: Path, as_json: bool, page: Path | None, compare: Path | None) -> int:
-    """Read the gold tables of one run or of two, and show them."""
-    if as_json and page is not None:
-        raise UsageError("--json and --html exclude each other")
-    require(("pyarrow",), "rumormill[spark]", "the report", key="tables")
-    from rumormill.pipeline.report import print_report, read_report, report_html, report_json
+@dataclass(frozen=True)
+class Ask:
+    """What the user asked for."""
 
+    tables: str
+    as_json: bool = False
+    page: Path | None = None
+    csv: Path | None = None
+    compare: str | None = None
+    topics: Sequence[str] = ()
+    networks: Sequence[str] = ()
+    minutes: int = 1440
+
+
+def run_report(ask: Ask) -> int:
+    """Read the gold tables of one run or of two, and show them."""
+    if sum((ask.as_json, ask.page is not None, ask.csv is not None)) > 1:
+        raise UsageError("--json, --html and --csv exclude each other")
+    require(("pyiceberg", "pyarrow", "jinja2"), "rumormill[report]", "the report", key="tables")
+    from rumormill.report import (
+        Wanted,
+        export_csv,
+        print_report,
+        read_report,
+        report_html,
+        report_json,
+    )
+
+    if ask.csv is not None:
+        written = export_csv(ask.tables, ask.csv)
+        print(f"{len(written)} tables are written to {one_line(str(ask.csv))}.")
+        return 0
+    wanted = Wanted(tuple(ask.topics), tuple(ask.networks), ask.minutes)
     with ReadingLine() as line:
-        report = read_report(tables, line)
-        other = None if compare is None else read_report(compare, line)
-    if as_json:
+        report = read_report(ask.tables, wanted, line)
+        other = None if ask.compare is None else read_report(ask.compare, wanted, line)
+    if ask.as_json:
         print(json_text(report_json(report, other), allow_nan=False))
-    elif page is not None:
-        write_page(page, report_html(report, other))
-        print(f"{one_line(str(page))} is written; any browser shows it.")
+    elif ask.page is not None:
+        write_page(ask.page, report_html(report, other))
+        print(f"{one_line(str(ask.page))} is written; any browser shows it.")
     else:
         if isinstance(sys.stdout, io.TextIOWrapper):  # bars are not in every encoding
             sys.stdout.reconfigure(errors="replace")
@@ -56,12 +84,11 @@ class ReadingLine:
         if self._status is not None:
             self._status.stop()
 
-    def __call__(self, file: str, done: int, total: int) -> None:
-        """A file was read."""
+    def __call__(self, table: str, done: int, total: int) -> None:
+        """A table was read."""
         if not self._console.is_terminal or time.monotonic() - self._began < SOON:
             return
-        rate = done / (time.monotonic() - self._began)
-        text = f"reading the gold tables: {done:,} of {total:,} files, {rate:,.0f} a second"
+        text = f"reading the gold tables: {done:,} of {total:,}, last {table}"
         if self._status is None:
             self._status = self._console.status(text)
             self._status.start()

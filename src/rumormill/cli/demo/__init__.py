@@ -1,7 +1,8 @@
 """``rumormill demo``: acts of real nodes in processes of their own, one of which is killed.
 
 What is played is what the families bring (:meth:`rumormill.live.family.Family.acts`). Each act is
-made of the public commands alone; where its network promises every message, Spark counts.
+made of the public commands alone. Spark makes tables and a report of each, and where the network
+promises every message its count is the one that is shown.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class Stage:
         report = None
         try:
             await play.run()
-            if self._spark and play.every_message:
+            if self._spark:
                 report = await make_tables(play.spools, tables, reporter)
         finally:
             reporter.close()
@@ -128,7 +129,7 @@ class Stage:
 
     def _show(self, play: Play, report: dict[str, Any] | None, tables: Path) -> None:
         figures, others = play.ledger.figures(), []
-        if report is not None:
+        if report is not None and play.every_message:
             told, figures = figures, figures_of(report, play.topic, play.ids)
             others = differing(told, figures, play.plan.victim)
         outcome = Outcome(play, figures)

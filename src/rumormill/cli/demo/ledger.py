@@ -14,6 +14,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from rumormill.core.percentiles import percentile
+
 DOUBT = 1.0
 """Seconds before a silent end in which nothing is expected; ``GRACE_SECONDS`` of the tables."""
 
@@ -133,12 +135,3 @@ class Ledger:
             for id, (_, at) in self._published.items()
             if any(since <= at < until for since, until in lives)
         ]
-
-
-def percentile(values: Sequence[float], share: float) -> float | None:
-    """The exact rank that ``docs/tables.md`` defines, of sorted values.
-
-    >>> percentile([1, 2, 3, 4], 0.5), percentile([1, 2, 3, 4], 0.99), percentile([], 0.5)
-    (3, 4, None)
-    """
-    return values[min(len(values) - 1, int(share * len(values)))] if values else None

@@ -21,8 +21,11 @@ def missing_for_spark() -> str | None:
 
         require_spark()
         from rumormill.pipeline.java import java_home
+        from rumormill.pipeline.lake.jars import local_jars, needed
+        from rumormill.system.tables_location import parse_tables
 
         java_home()
+        local_jars(needed(parse_tables("tables")))  # fetched now, if they were never before
     except RumormillError as error:
         return str(error)
     return None
@@ -34,7 +37,7 @@ async def make_tables(spools: Sequence[Path], tables: Path, reporter: Reporter) 
 
     def heard(event: Event) -> None:
         if event["event"] == "stage":
-            reporter.move(LAYERS.index(event["stage"].partition("/")[0]))
+            reporter.move(LAYERS.index(event["stage"].partition(".")[0]))
 
     words = [word for spool in spools for word in ("--spool", str(spool))]
     words = ["pipeline", "run", *words, "--tables", str(tables), "--once", "--json"]

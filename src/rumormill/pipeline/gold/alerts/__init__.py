@@ -1,0 +1,6 @@
+"""Alerts: partition, eclipse, censorship, spam."""
+
+from rumormill.pipeline.gold.alerts.alerts import alerts, alerts_with
+from rumormill.pipeline.gold.alerts.parameters import AlertParameters
+
+__all__ = ["AlertParameters", "alerts", "alerts_with"]

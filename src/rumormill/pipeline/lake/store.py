@@ -1,0 +1,191 @@
+"""The tables of a lake: made, read, added to, replaced. Iceberg does all of it, commit by commit.
+
+Whoever reads a table sees one commit or the next, never half of one; whatever is killed leaves
+files that no commit names. What is replaced is named by a condition on ``minute``, so doing it
+again after a crash changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from rumormill.core.errors import RumormillError
+from rumormill.pipeline.lake.declared import columns_of
+from rumormill.pipeline.lake.schema import FORMAT, MESSAGES, TRACE, Layout, Table
+from rumormill.pipeline.silver.columns import HOUR_US, Span, in_minutes, literal, within
+from rumormill.system.tables_location import Location, quoted
+
+FORMAT_KEY: Final = "rumormill.format"
+
+PROPERTIES: Final = {
+    "format-version": "2",
+    # Rows stay in the tasks that made them: no shuffle just for the layout of files.
+    "write.distribution-mode": "none",
+    "write.spark.fanout.enabled": "true",
+    # The defaults make three tasks of 20 M rows.
+    "read.split.target-size": "20971520",
+    "read.split.open-file-cost": "1048576",
+    "write.parquet.row-group-size-bytes": "16777216",
+    "write.parquet.compression-codec": "zstd",
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "20",
+}
+
+PARTITIONS: Final = {
+    Layout.MINUTE: "minute",
+    Layout.HOUR: "hours(minute)",
+    Layout.STRETCH: "hours(told_until)",
+}
+
+
+class LakeError(RumormillError):
+    """The tables are not what they should be; the sentence says how."""
+
+
+class Lake:
+    """The tables at one place, for one session."""
+
+    def __init__(self, spark: SparkSession, location: Location) -> None:
+        self.spark = spark
+        self.location = location
+        self._known: set[str] = set()
+
+    def name(self, table: Table) -> str:
+        """As SQL calls it."""
+        return self.location.table(table.layer, table.name)
+
+    def exists(self, table: Table) -> bool:
+        """Whether it was ever written."""
+        return table.path in self._known or self.spark.catalog.tableExists(self.name(table))
+
+    def ensure(self, table: Table) -> None:
+        """Make a table that is not there; refuse one of another format."""
+        if table.path in self._known:
+            return
+        if not self.exists(table):
+            self._create(table)
+        rows = self.spark.sql(f"SHOW TBLPROPERTIES {self.name(table)}").collect()
+        found = {row.key: row.value for row in rows}.get(FORMAT_KEY)
+        if found != str(FORMAT):
+            raise LakeError(
+                f"{self.name(table)} has format {found or 'unknown'}, and this rumormill writes"
+                f" {FORMAT}: name other --tables, and make them anew from the spools"
+            )
+        self._known.add(table.path)
+
+    def _create(self, table: Table) -> None:
+        catalog, namespace = self.location.catalog, self.location.namespace(table.layer)
+        self.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {quoted(catalog)}.{quoted(namespace)}")
+        properties = {**PROPERTIES, FORMAT_KEY: str(FORMAT), **table.properties}
+        told = ", ".join(f"'{key}' = '{_quoted(value)}'" for key, value in properties.items())
+        by = {**PARTITIONS, Layout.STREAM: _stream_partitions(table)}.get(table.layout)
+        self.spark.sql(
+            f"CREATE TABLE IF NOT EXISTS {self.name(table)} ({_columns(table)}) USING iceberg"
+            + (f" PARTITIONED BY ({by})" if by else "")
+            + f" TBLPROPERTIES ({told})"
+        )
+
+    def read(self, table: Table) -> DataFrame:
+        """All rows of a table; it is made if it is not there."""
+        self.ensure(table)
+        return self.spark.table(self.name(table))
+
+    def append(self, table: Table, rows: DataFrame, summary: Mapping[str, str]) -> None:
+        """Add rows; ``summary`` stands in the same commit."""
+        self.ensure(table)
+        writer = rows.writeTo(self.name(table))
+        for key, value in summary.items():
+            writer = writer.option(f"snapshot-property.{key}", value)
+        writer.append()
+
+    def replace_minutes(self, table: Table, rows: DataFrame, minutes: Sequence[int]) -> None:
+        """Put these rows in the place of those of the minutes, and of those about all time."""
+        if table.layout is Layout.HOUR:
+            hours = sorted({minute - minute % HOUR_US for minute in minutes})
+            spans = [(hour, hour + HOUR_US) for hour in hours]
+            others = self.read(table).where(_within_any(spans) & ~in_minutes(minutes))
+            rows = rows.unionByName(others)
+            condition = _within_any(spans)
+        else:
+            condition = in_minutes(minutes)
+        self.replace(table, rows, condition | F.col("minute").isNull())
+
+    def replace(self, table: Table, rows: DataFrame, condition: Column) -> None:
+        """Put these rows in the place of those that meet a condition, which whole files do."""
+        self.ensure(table)
+        rows.writeTo(self.name(table)).overwrite(condition)
+
+    def replace_whole(self, table: Table, rows: DataFrame) -> None:
+        """Put these rows in the place of all."""
+        self.replace(table, rows, F.lit(True))
+
+    def stretches(self, table: Table, since_us: int) -> DataFrame:
+        """The stretches that were not told to be over at the beginning of an hour."""
+        return self.read(table).where(_not_over(since_us))
+
+    def replace_stretches(self, table: Table, rows: DataFrame, since_us: int) -> None:
+        """Put these in their place."""
+        self.replace(table, rows, _not_over(since_us))
+
+    def snapshot(self, table: Table) -> int | None:
+        """The newest commit of a table; None if there is none."""
+        self.ensure(table)
+        refs = self.spark.table(f"{self.name(table)}.refs").where("name = 'main'")
+        rows = refs.select("snapshot_id").collect()
+        return int(rows[0].snapshot_id) if rows else None
+
+    def added(self, table: Table, since: int | None, until: int) -> DataFrame:
+        """The rows that were added after a snapshot, up to another."""
+        if since is None:
+            return self.spark.read.option("versionAsOf", until).table(self.name(table))
+        return (
+            self.spark.read.format("iceberg")
+            .option("start-snapshot-id", since)
+            .option("end-snapshot-id", until)
+            .load(self.name(table))
+        )
+
+    def added_records(self, table: Table) -> int:
+        """How many rows the newest commit added."""
+        newest = self.spark.table(f"{self.name(table)}.snapshots").orderBy(
+            F.col("committed_at").desc()
+        )
+        rows = newest.select(F.col("summary")["added-records"].alias("added")).limit(1).collect()
+        return int(rows[0].added or 0)
+
+    def has_snapshot(self, table: Table, snapshot: int) -> bool:
+        """Whether a snapshot is still there: old ones expire."""
+        found = self.spark.table(f"{self.name(table)}.snapshots").where(
+            F.col("snapshot_id") == snapshot
+        )
+        return not found.isEmpty()
+
+
+def _not_over(since_us: int) -> Column:
+    return F.col("told_until").isNull() | (F.col("told_until") >= literal(since_us))
+
+
+def _within_any(spans: Iterable[Span]) -> Column:
+    joined: list[Span] = []
+    for begin, end in spans:
+        if joined and joined[-1][1] == begin:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((begin, end))
+    return within("minute", joined)
+
+
+def _stream_partitions(table: Table) -> str:
+    return {TRACE.path: "class, hours(time)", MESSAGES.path: "hours(timestamp)"}.get(table.path, "")
+
+
+def _columns(table: Table) -> str:
+    return ", ".join(f"`{name}` {kind}" for name, kind in columns_of(table.columns).items())
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("'", "\\'")

@@ -1,0 +1,1 @@
+"""The pipeline at work: what is read, what is refined, in which order."""

@@ -1,0 +1,93 @@
+"""The tables as a gold function sees them: in the minutes that are made anew, or in sum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from rumormill.core.errors import ConfigError
+from rumormill.pipeline.gold.registry import Registry
+from rumormill.pipeline.lake.schema import SILVER, Layout, Table
+from rumormill.pipeline.lake.store import Lake
+from rumormill.pipeline.silver.columns import (
+    HOUR_US,
+    MINUTE_US,
+    in_minutes,
+    literal,
+    time_of,
+    within,
+)
+
+
+class Scope:
+    """Some minutes of the tables of a lake. Implements :class:`rumormill.pipeline.gold.Tables`."""
+
+    def __init__(
+        self,
+        lake: Lake,
+        gold: Registry,
+        minutes: Sequence[int],
+        margin_us: int,
+        made: Mapping[str, DataFrame],
+    ) -> None:
+        self._lake = lake
+        self._tables: dict[str, Table] = {table.name: table for table in SILVER}
+        self._tables.update({name: each.table for name, each in gold.tables.items()})
+        self._minutes = sorted(minutes)
+        self._made = made
+        self.margin_us = margin_us
+
+    @property
+    def minutes(self) -> list[datetime]:
+        """Those that are made anew, in order."""
+        return [time_of(minute) for minute in self._minutes]
+
+    @property
+    def span(self) -> tuple[datetime, datetime]:
+        """The first and the last of them."""
+        return self.minutes[0], self.minutes[-1]
+
+    def __getitem__(self, name: str) -> DataFrame:
+        """The rows of these minutes; all rows of a table without minutes."""
+        table = self._table(name)
+        if table.layout is Layout.WHOLE:
+            return self._whole(table)
+        if table.layout is Layout.STRETCH:
+            return self._overlapping(table)
+        return self._lake.read(table).where(in_minutes(self._minutes))
+
+    def totals(self, name: str) -> DataFrame:
+        """The rows that are about all time."""
+        return self._lake.read(self._table(name)).where("minute is null")
+
+    def recent(self, name: str, minutes: int) -> DataFrame:
+        """The rows of the last so many minutes that the table has any rows of."""
+        rows = self._lake.read(self._table(name))
+        newest = rows.agg(F.unix_micros(F.max("minute")).alias("minute")).collect()[0].minute
+        if newest is None:
+            return rows
+        end = newest + MINUTE_US
+        return rows.where(within("minute", [(end - minutes * MINUTE_US, end)]))
+
+    def _overlapping(self, table: Table) -> DataFrame:
+        begin, end = self._minutes[0], self._minutes[-1] + MINUTE_US
+        made = self._made.get(table.name)
+        if made is None:
+            made = self._lake.stretches(table, begin - begin % HOUR_US)
+        until = F.col("until").isNull() | (F.col("until") >= literal(begin))
+        return made.where((F.col("since") < literal(end)) & until)
+
+    def _whole(self, table: Table) -> DataFrame:
+        made = self._made.get(table.name)
+        return self._lake.read(table) if made is None else made
+
+    def _table(self, name: str) -> Table:
+        found = self._tables.get(name)
+        if found is None:
+            raise ConfigError(
+                "gold", f"there is no table {name!r}; there are {', '.join(self._tables)}"
+            )
+        return found

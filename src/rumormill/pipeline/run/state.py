@@ -1,0 +1,145 @@
+"""What must be known from earlier: who runs, who saw whom, who is subscribed, who is meshed.
+
+Made from what is stored and from the new events when a step begins, and written at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from rumormill.pipeline.lake import schema
+from rumormill.pipeline.lake.schema import Layout, Table
+from rumormill.pipeline.lake.store import Lake
+from rumormill.pipeline.silver import runs as running
+from rumormill.pipeline.silver.columns import (
+    HOUR_US,
+    MINUTE_US,
+    in_minutes,
+    literal,
+    micros_of,
+    minute_of,
+    settled,
+    within,
+)
+from rumormill.pipeline.silver.mesh import mesh
+from rumormill.pipeline.silver.subscriptions import subscriptions
+
+STATE: Final = (schema.SIGHTINGS, schema.RUNS, schema.SUBSCRIPTIONS, schema.MESH)
+
+
+class State:
+    """The tables of state, brought up to date with the events of some minutes."""
+
+    def __init__(self, lake: Lake, trace: DataFrame, minutes: Sequence[int]) -> None:
+        self._lake = lake
+        self._trace = trace
+        self._minutes = sorted(minutes)
+        self.since_us = self._minutes[0] - self._minutes[0] % HOUR_US
+        """Stretches are made anew from here on: the hour of the first new event."""
+        self.made: dict[str, DataFrame] = {}
+
+        rare = trace.where(F.col("class") == schema.RARE)
+        since = rare.where(F.col("time") >= literal(self.since_us))
+        lately = rare.where(in_minutes(self._minutes, "time"))
+        made = self.made
+        made["sightings"] = settled(running.sightings(lately, lake.read(schema.SIGHTINGS)))
+        made["runs"] = settled(running.runs(self._pieces(lately), made["sightings"]))
+        for table, make in ((schema.SUBSCRIPTIONS, subscriptions), (schema.MESH, mesh)):
+            stored = lake.stretches(table, self.since_us)
+            made[table.name] = settled(make(since, stored, self.runs, self.since_us))
+
+    @property
+    def runs(self) -> DataFrame:
+        """As they are now."""
+        return self.made["runs"]
+
+    @property
+    def subscriptions(self) -> DataFrame:
+        """Those that were not told to be over at :attr:`since_us`."""
+        return self.made["subscriptions"]
+
+    def stretches(self, table: Table, since_us: int) -> DataFrame:
+        """All stretches that were not told to be over at a time, be it before :attr:`since_us`."""
+        made = self.made[table.name]
+        if since_us >= self.since_us:
+            return made
+        hour = since_us - since_us % HOUR_US
+        earlier = self._lake.stretches(table, hour).where(
+            F.col("told_until") < literal(self.since_us)
+        )
+        return made.unionByName(earlier)
+
+    def members(self, since_us: int) -> DataFrame:
+        """The subscriptions that can count for messages published since then."""
+        return self.stretches(schema.SUBSCRIPTIONS, since_us)
+
+    @cached_property
+    def promises(self) -> DataFrame:
+        """What each network promises."""
+        return running.promises(self.runs)
+
+    @cached_property
+    def promised(self) -> dict[str, str]:
+        """The same, here."""
+        return {row.network: row.network_promise for row in self.promises.collect()}
+
+    @property
+    def some_newest(self) -> bool:
+        """Whether there is a network of which only the newest value counts."""
+        return running.NEWEST in self.promised.values()
+
+    # ---- runs
+
+    def _pieces(self, lately: DataFrame) -> DataFrame:
+        opened = running.openings(lately)
+        stored = self._lake.read(schema.RUNS)
+        counted = self._lake.read(schema.COUNTERS).where(in_minutes(self._minutes))
+        pieces = running.stored_pieces(stored)
+        split = running.split_by(stored, opened)
+        spans = [(micros_of(row.since), micros_of(row.last_at)) for row in split.collect()]
+        minutes = self._opening_minutes(opened)
+        if spans:
+            # An opening came late, in the midst of what was taken for one run.
+            pieces, more = self._without(split, stored, spans)
+            counted = counted.unionByName(more).distinct()
+        events = self._trace.where(in_minutes(minutes, "time"))
+        at = opened.select(*running.NODE, minute_of(F.col("at")).alias("minute")).distinct()
+        return pieces.unionByName(opened).unionByName(running.activity(counted, events, at))
+
+    def _opening_minutes(self, opened: DataFrame) -> list[int]:
+        minute = F.unix_micros(minute_of(F.col("at"))).alias("minute")
+        return [row.minute for row in opened.select(minute).distinct().collect()]
+
+    def _without(
+        self, split: DataFrame, stored: DataFrame, spans: Sequence[tuple[int, int]]
+    ) -> tuple[DataFrame, DataFrame]:
+        """Stored runs but for those that are to be made anew, and what these are made of."""
+        whole = stored.join(
+            split.select(*running.NODE, "since"), [*running.NODE, "since"], "left_anti"
+        )
+        begun = stored.join(
+            split.select(*running.NODE, "since"), [*running.NODE, "since"], "left_semi"
+        )
+        begins = running.stored_pieces(begun.withColumn("last_at", F.col("since")))
+        around = [(begin - MINUTE_US, end + 1) for begin, end in spans]
+        counted = self._lake.read(schema.COUNTERS).where(within("minute", around))
+        named = split.select(*running.NODE).distinct()
+        return (
+            running.stored_pieces(whole).unionByName(begins),
+            counted.join(F.broadcast(named), list(running.NODE), "left_semi"),
+        )  # fmt: skip
+
+    # ---- at the end
+
+    def write(self, table: Table) -> None:
+        """Store one of :data:`STATE`."""
+        rows = self.made[table.name]
+        if table.layout is Layout.WHOLE:
+            self._lake.replace_whole(table, rows.coalesce(1))
+        else:
+            self._lake.replace_stretches(table, rows.coalesce(1), self.since_us)

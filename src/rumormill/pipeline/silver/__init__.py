@@ -1,0 +1,1 @@
+"""From bronze to silver: plain functions from DataFrame to DataFrame."""

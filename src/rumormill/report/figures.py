@@ -1,0 +1,308 @@
+"""The report itself: the gold tables put in order, added up, and what follows from them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Final, TypeVar
+
+from rumormill.core.words import plural
+from rumormill.report.bins import Counts, curve, percentile
+from rumormill.report.gold import Gold
+from rumormill.report.problems import Finding, find_problems
+from rumormill.report.rows import ClockRow, MeshMinute, NodeRow, PeerRow, TopicRow
+from rumormill.report.words import TOPIC_LENGTH, labelled, milliseconds, percent, shortened
+
+PROMISES: Final = {
+    "every": "every subscriber",
+    "one": "one subscriber",
+    "newest": "the newest value",
+}
+"""What a network promises to each message, in two words."""
+
+KEPT: Final = {
+    "every": "every message reached every peer that was subscribed",
+    "one": "each message reached one subscriber",
+    "newest": "every subscriber had the newest value",
+}
+
+SUMS: Final = ("published", "expected", "delivered", "unexpected", "missing", "skipped",
+               "duplicates", "recoveries")  # fmt: skip
+
+CHURN: Final = ("connection_opened", "connection_closed", "peer_joined", "peer_left")
+Item = TypeVar("Item")
+Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Hop:
+    """The deliveries that were so many hops away from the publisher."""
+
+    hop: int
+    deliveries: int
+    latency_p50: float | None
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What became of the messages of one minute, or of one second."""
+
+    time: datetime
+    published: int
+    expected: int
+    missing: int
+    skipped: int
+    p50: float | None
+    p99: float | None
+
+    @property
+    def ratio(self) -> float | None:
+        """The share of the expected deliveries that happened."""
+        return (self.expected - self.missing) / self.expected if self.expected else None
+
+
+class Totals(dict[str, int]):
+    """Several topics added up: a network's, or all."""
+
+    def __init__(self, rows: Iterable[TopicRow]) -> None:
+        rows = list(rows)
+        super().__init__({name: sum(getattr(row, name) for row in rows) for name in SUMS})
+        self["topics"] = len(rows)
+
+    @property
+    def ratio(self) -> float | None:
+        """The share of the expected deliveries that happened."""
+        expected = self["expected"]
+        return (expected - self["missing"]) / expected if expected else None
+
+    @property
+    def duplicates_per_delivery(self) -> float | None:
+        """Copies of what a peer already had, for each first copy."""
+        return self["duplicates"] / self["delivered"] if self["delivered"] else None
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that is shown, in the terminal, as JSON and on the page.
+
+    Topics and peers are found by their labels: the name alone, or with the network where two
+    networks share a name.
+    """
+
+    gold: Gold
+
+    @cached_property
+    def topic_labels(self) -> Mapping[Key, str]:
+        """The label of each (network, topic, promise)."""
+        keys = [row.key for row in self.gold.topics]
+        networks = labelled((network, topic) for network, topic, _ in keys)
+        several = Counter(key[:2] for key in keys)
+        return {
+            key: networks[key[:2]]
+            + (f" ({PROMISES.get(key[2], key[2])})" if several[key[:2]] > 1 else "")
+            for key in keys
+        }
+
+    @cached_property
+    def _labels_of_pairs(self) -> Mapping[tuple[str, str], str]:
+        """Where no promise is known: the first of those that the topic has."""
+        return {key[:2]: label for key, label in reversed(list(self.topic_labels.items()))}
+
+    @cached_property
+    def topics(self) -> Mapping[str, TopicRow]:
+        """By label, in the order of the networks and the topics."""
+        return {self.topic_labels[row.key]: row for row in sorted(self.gold.topics, key=_key)}
+
+    @cached_property
+    def promises(self) -> list[str]:
+        """What the networks of this report promise."""
+        return [name for name in PROMISES if any(row.promise == name for row in self.gold.topics)]
+
+    @cached_property
+    def peer_labels(self) -> Mapping[tuple[str, str], str]:
+        """The label of each (network, node), also of those that only a link or a clock names."""
+        gold = self.gold
+        nodes: list[PeerRow | ClockRow | NodeRow] = [*gold.peers, *gold.clocks, *gold.nodes]
+        names = [(row.network, row.node) for row in nodes]
+        for link in gold.links:
+            names += [(link.network, link.node)]
+            names += [(link.network, link.peer)] if link.peer else []
+        return labelled(names)
+
+    @cached_property
+    def peers(self) -> Mapping[str, PeerRow]:
+        """By label, those that handed on most first."""
+        rows = sorted(self.gold.peers, key=lambda row: (-row.first_sent, row.network, row.node))
+        return {self.peer_labels[row.network, row.node]: row for row in rows}
+
+    @cached_property
+    def short_names(self) -> Mapping[str, str]:
+        """A short name for each peer's label."""
+        return shortened(self.peer_labels.values())
+
+    @cached_property
+    def short_topics(self) -> Mapping[str, str]:
+        """A short name for each topic's label: a name may have a thousand characters."""
+        return shortened([*self.topics, *self.mesh], TOPIC_LENGTH, TOPIC_LENGTH // 2)
+
+    def peer(self, network: str, node: str) -> str:
+        """What a peer is called in a sentence or in a row."""
+        label = self.peer_labels.get((network, node), node)
+        return self.short_names.get(label, label)
+
+    def topic(self, network: str, topic: str) -> str:
+        """What a topic is called in a sentence."""
+        label = self._labels_of_pairs.get((network, topic), topic)
+        return self.short_topics.get(label, label)
+
+    @cached_property
+    def clocks(self) -> Mapping[str, ClockRow]:
+        """Each peer's clock, by its label."""
+        return {self.peer_labels[row.network, row.node]: row for row in self.gold.clocks}
+
+    @cached_property
+    def networks(self) -> Mapping[str, Totals]:
+        """What each network's topics add up to."""
+        gold = self.gold
+        rows: list[TopicRow | PeerRow | NodeRow] = [*gold.topics, *gold.peers, *gold.nodes]
+        names = sorted({row.network for row in rows})
+        return {it: Totals(row for row in gold.topics if row.network == it) for it in names}
+
+    @cached_property
+    def total(self) -> Totals:
+        """What all topics add up to."""
+        return Totals(self.gold.topics)
+
+    @cached_property
+    def events(self) -> Mapping[str, int]:
+        """How often each kind of event happened, the most frequent first."""
+        counts: Counter[str] = Counter()
+        for row in self.gold.events:
+            counts[row.event] += row.count
+        return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+    @cached_property
+    def nodes(self) -> Mapping[str, NodeRow]:
+        """What is known of each node, by its label."""
+        return {self.peer_labels[row.network, row.node]: row for row in self.gold.nodes}
+
+    @cached_property
+    def agents(self) -> Mapping[str, int]:
+        """How many nodes run what."""
+        found = Counter(row.agent or "unknown" for row in self.gold.nodes)
+        return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+
+    @cached_property
+    def minutes(self) -> Mapping[str, Sequence[Moment]]:
+        """Each topic's minutes, in order."""
+        rows = sorted(self.gold.topic_minutes, key=lambda row: str(row.minute))
+        return self._by_label(
+            (self.topic_labels.get(row.key, row.topic),
+             Moment(row.minute, row.published, row.expected, row.missing, row.skipped,
+                    row.latency_p50, row.latency_p99))
+            for row in rows if row.minute is not None
+        )  # fmt: skip
+
+    @cached_property
+    def seconds(self) -> Mapping[str, Sequence[Moment]]:
+        """Each topic's seconds, if the run is short."""
+        return self._by_label(
+            (self.topic_labels.get(key, key[1]),
+             Moment(time, it.published, it.expected, it.missing, it.skipped,
+                    percentile(it.bins, 0.5), percentile(it.bins, 0.99)))
+            for key, seconds in (self.gold.seconds or {}).items() for time, it in seconds.items()
+        )  # fmt: skip
+
+    @cached_property
+    def mesh(self) -> Mapping[str, Sequence[MeshMinute]]:
+        """Each topic's mesh, minute by minute; also of topics that nobody published to."""
+        rows = sorted(self.gold.mesh_minutes, key=lambda row: row.minute)
+        labels = self._labels_of_pairs
+        return self._by_label((labels.get((row.network, row.topic), row.topic), row)
+                              for row in rows)  # fmt: skip
+
+    @cached_property
+    def bins(self) -> Mapping[str, Counts]:
+        """How many expected deliveries of each topic took how long."""
+        found: defaultdict[str, Counter[int]] = defaultdict(Counter)
+        for row in self.gold.latencies:
+            if row.bin is not None:
+                found[self.topic_labels.get(row.key, row.topic)][row.bin] += row.timed
+        return found
+
+    @cached_property
+    def latency(self) -> Mapping[str, Sequence[tuple[float, float]]]:
+        """Each topic's latencies in ascending order, with the share that took at most so long."""
+        return self._by_label(
+            (label, point) for label, counts in self.bins.items() for point in curve(counts)
+        )
+
+    @cached_property
+    def hops(self) -> Mapping[str, Sequence[Hop]]:
+        """Each topic's hops, the nearest first."""
+        deliveries: defaultdict[tuple[str, int], int] = defaultdict(int)
+        bins: defaultdict[tuple[str, int], Counter[int]] = defaultdict(Counter)
+        for row in self.gold.latencies:
+            if row.hop is not None:
+                at = self.topic_labels.get(row.key, row.topic), row.hop
+                deliveries[at] += row.delivered
+                if row.bin is not None:
+                    bins[at][row.bin] += row.delivered
+        return self._by_label(
+            (label, Hop(hop, count, percentile(bins[label, hop], 0.5)))
+            for (label, hop), count in sorted(deliveries.items())
+        )
+
+    @cached_property
+    def findings(self) -> Sequence[Finding]:
+        """What is wrong and what is worth a note, the worst first."""
+        return find_problems(self.gold, self.topic, self.peer)
+
+    def _by_label(self, pairs: Iterable[tuple[str, Item]]) -> dict[str, list[Item]]:
+        """Grouped, the known topics first and in their order."""
+        found: defaultdict[str, list[Item]] = defaultdict(list)
+        for label, item in pairs:
+            found[label].append(item)
+        known = {label: found.pop(label) for label in self.topics if label in found}
+        return {**known, **found}
+
+
+def _key(row: TopicRow) -> Key:
+    return row.key
+
+
+def verdict(report: Report) -> str:
+    """Did everything arrive? One sentence."""
+    sums = report.total
+    if not sums["published"]:
+        return "Nothing was published."
+    if not sums["expected"]:
+        return f"{plural(sums['published'], 'message')} published, but nobody else was subscribed."
+    if not sums["missing"]:
+        kept = [KEPT[promise] for promise in report.promises]
+        sentence = "; ".join(kept)
+        return f"{sentence[:1].upper()}{sentence[1:]}."
+    arrived = percent(sums.ratio)
+    if report.promises == ["newest"]:
+        return (
+            f"{arrived} had the newest value in time: {sums['missing']:,} of "
+            f"{plural(sums['expected'], 'time')} neither it nor a newer one came."
+        )
+    missing = f"{sums['missing']:,} of {plural(sums['expected'], 'delivery')}"
+    return f"{arrived} arrived: {missing} missing."
+
+
+def speed(report: Report) -> str:
+    """How fast was it? One sentence; of several topics, the slowest counts."""
+    rows = [row for row in report.gold.topics if row.latency_p50 is not None]
+    if not rows:
+        return "No latency is known."
+    half = milliseconds(max(row.latency_p50 or 0.0 for row in rows))
+    most = milliseconds(max(row.latency_p99 or 0.0 for row in rows))
+    where = " in every topic" if len(rows) > 1 else ""
+    if report.promises == ["newest"]:
+        return f"Half had a value or a newer one within {half}, 99 % within {most}{where}."
+    return f"Half within {half}, 99 % within {most}{where}."

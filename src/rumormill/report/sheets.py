@@ -1,0 +1,230 @@
+"""The page's tables: every number as text for people and as an attribute for programs.
+
+A cell carries its value to the last digit in ``data-value`` and the name that the JSON form gives
+it in ``data-figure``; the row says in ``data-topic``, ``data-peer`` or ``data-event`` whose it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from rumormill.core.words import printable
+from rumormill.report.columns import PEERS, TOPICS, Column, count
+from rumormill.report.comparison import WORDS, Comparison, difference, times
+from rumormill.report.figures import PROMISES, Report
+from rumormill.report.words import milliseconds, span
+
+MOST_ROWS: Final = 1000
+"""Rows of one table; a browser gets slow with more, and the JSON form has all."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What stands in a cell."""
+
+    text: str = ""
+    kind: str = "number"
+    """``number``, ``name`` (the row's heading) or ``text``."""
+    value: Any = None
+    figure: str = ""
+    style: str = ""
+    whole: str = ""
+    """The name, where ``text`` is a shorter form."""
+    share: float | None = None
+    """With a bar that is so full."""
+    lost: bool = False
+    """The rest of the bar is something lost."""
+    spark: Sequence[str] = ()
+    """With lines of these points."""
+
+    @property
+    def exact(self) -> str | None:
+        """The value to the last digit, if it is a number."""
+        return None if self.value is None else json.dumps(self.value)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table that can be sorted."""
+
+    caption: str
+    headings: Sequence[tuple[str, str, bool]]
+    """What each column is called, what it means, and whether it is text."""
+    rows: Sequence[tuple[Mapping[str, str], Sequence[Cell]]]
+    """Each with its attributes."""
+    left_out: int = field(default=0)
+
+
+def sheet(
+    caption: str,
+    headings: Iterable[str | tuple[str, str]],
+    rows: Iterable[Sequence[Cell]],
+    about: Callable[[Sequence[Cell]], Mapping[str, str]] = lambda _: {},
+) -> Sheet:
+    """A table from its cells, cut where it is too long."""
+    cells = list(rows)
+    pairs = [(it, "") if isinstance(it, str) else it for it in headings]
+    first: Sequence[Cell] = cells[0] if cells else []
+    kinds = [cell.kind for cell in first] or ["name"] * len(pairs)
+    return Sheet(
+        caption,
+        [(*pair, kind != "number") for pair, kind in zip(pairs, kinds, strict=True)],
+        [(about(row), row) for row in cells[:MOST_ROWS]],
+        max(0, len(cells) - MOST_ROWS),
+    )
+
+
+def name(text: str, shown: str | None = None) -> Cell:
+    """A topic's or a peer's name, which may be long, or written from right to left."""
+    whole = printable(text)
+    return Cell(printable(shown or text), "name", whole=whole)
+
+
+def number(value: Any, show: Callable[[Any], str] = count, figure: str = "") -> Cell:
+    """A number."""
+    return Cell(show(value), value=value, figure=figure)
+
+
+def figure(column: Column, figures: Mapping[str, Any], most: float | None = None) -> Cell:
+    """A figure as its column shows it; a bar is full at ``most``."""
+    value = column.of(figures)
+    if column.style == "text":
+        return Cell(printable(column.show(value)), "text")
+    share = None
+    if column.style == "meter":
+        share = min(1.0, max(0.0, (value or 0.0) / (most or 1.0)))
+    bad = column.style == "bad" and bool(value)
+    return Cell(column.show(value), value=value, figure=column.figure, share=share,
+                style="bad" if bad else "")  # fmt: skip
+
+
+def topics(report: Report, figures: Mapping[str, Any]) -> Sheet:
+    """One row a topic, with all its figures."""
+    plain = report.promises in ([], ["every"])
+    columns = [it for it in TOPICS if it.figure != "skipped" or "newest" in report.promises]
+    extra = [("network", "")] * (len(report.networks) > 1)
+    extra += [("promised to", "what the network promises of each message")] * (not plain)
+    rows = []
+    for label, topic in figures["topics"].items():
+        row = report.topics[label]
+        ratios = [moment.ratio for moment in report.minutes.get(label, ())]
+        low = min([0.9, *(value for value in ratios if value is not None)])
+        cells = [figure(column, topic) for column in columns]
+        lost = bool(row.missing)
+        ratio = Cell(cells[0].text, value=row.ratio, figure="ratio", share=cells[0].share,
+                     lost=lost)  # fmt: skip
+        words = [Cell(printable(row.network), "text")] * (len(report.networks) > 1)
+        words += [Cell(PROMISES.get(row.promise, row.promise), "text")] * (not plain)
+        by_minute = Cell(spark=sparkline(ratios, low, 1.0))
+        rows.append([name(label), *words, ratio, by_minute, *cells[1:]])
+    heads = [(column.heading, column.hint) for column in columns]
+    headings: list[str | tuple[str, str]]
+    headings = ["topic", *extra, heads[0], ("by minute", "the ratio, minute by minute"), *heads[1:]]
+    return sheet("Topics", headings, rows, lambda row: {"topic": row[0].whole})
+
+
+def peers(report: Report, figures: Mapping[str, Any]) -> Sheet:
+    """One row a peer."""
+    most = max((row.contribution or 0.0 for row in report.peers.values()), default=0.0)
+    rows = []
+    for label, peer in figures["peers"].items():
+        cells = [figure(column, peer, most) for column in PEERS]
+        if peer["skew"] and not peer["skew"]["estimated"]:
+            place = next(at for at, it in enumerate(PEERS) if it.figure == "skew.offset_ms")
+            cells[place] = Cell("unknown", figure="skew.offset_ms", style="quiet")
+        rows.append([name(label, report.short_names[label]), *cells])
+    headings: list[str | tuple[str, str]]
+    headings = ["peer", *((column.heading, column.hint) for column in PEERS)]
+    return sheet("Peers", headings, rows, lambda row: {"peer": row[0].whole})
+
+
+def counted(caption: str, what: str, counts: Mapping[str, int], about: str) -> Sheet:
+    """Kinds of something and how many there are."""
+    most = max(counts.values(), default=0) or 1
+    rows = [
+        [name(kind), Cell(count(many), value=many, figure="count", share=many / most)]
+        for kind, many in counts.items()
+    ]
+    return sheet(caption, [what, "count"], rows, lambda row: {about: row[0].whole})
+
+
+def slow_peers(report: Report) -> Sheet:
+    """The mean latency of each peer, the slowest first."""
+    known = [(row.latency_mean, label) for label, row in report.peers.items()
+             if row.latency_mean is not None]  # fmt: skip
+    known.sort(reverse=True)
+    most = known[0][0] if known else 1.0
+    rows = [
+        [name(label, report.short_names[label]),
+         Cell(milliseconds(mean), value=mean, figure="latency_mean",
+              share=max(0.0, mean / most) if most > 0 else 0.0)]
+        for mean, label in known
+    ]  # fmt: skip
+    return sheet("Latency by peer", ["peer", "mean"], rows)
+
+
+def compared(comparison: Comparison) -> Sheet:
+    """Every topic's every figure in both runs."""
+    rows = [
+        [name(label), Cell(column.name, "text", whole=column.figure),
+         number(pair.this, column.show, "this"), number(pair.other, column.show, "other"),
+         Cell(difference(column, pair), value=pair.difference, figure="difference"),
+         Cell(times(pair), value=pair.ratio, figure="ratio"),
+         Cell(word, "text", style=word)]
+        for label, column, pair in comparison.rows()
+        for word in [WORDS[pair.verdict(column.better)]]
+    ]  # fmt: skip
+    headings: list[str | tuple[str, str]]
+    headings = ["topic", "figure", "this run", "the other",
+                ("difference", "this run less the other; pp: percentage points"),
+                ("times", "this run divided by the other"), ""]  # fmt: skip
+    return sheet("This run and the other", headings, rows,
+                 lambda row: {"topic": row[0].whole, "compare": row[1].whole})  # fmt: skip
+
+
+def behind(report: Report) -> Sheet:
+    """Who does not have the newest value, and how much older its own is."""
+    rows = [
+        [name(row.topic), name(row.node, report.peer(row.network, row.node)),
+         number((row.newest_at - row.value_at).total_seconds()
+                if row.newest_at and row.value_at else None, _age)]
+        for row in report.gold.values if row.behind
+    ]  # fmt: skip
+    return sheet("Peers without the newest value", ["topic", "peer", "its value is older by"], rows)
+
+
+def _age(seconds: float | None) -> str:
+    return "it has none" if seconds is None else span(seconds)
+
+
+def own(table: Mapping[str, Any]) -> Sheet:
+    """A user's table."""
+    numeric = [
+        all(isinstance(row[at], int | float) for row in table["rows"] if row[at] is not None)
+        and at > 0 for at in range(len(table["columns"]))
+    ]  # fmt: skip
+    rows = [
+        [number(value, lambda it: "-" if it is None else f"{it:,}") if is_number
+         else Cell(printable("-" if value is None else str(value)), "text" if at else "name")
+         for at, (value, is_number) in enumerate(zip(row, numeric, strict=True))]
+        for row in table["rows"]
+    ]  # fmt: skip
+    return sheet(printable(table["title"]), [printable(it) for it in table["columns"]], rows)
+
+
+def sparkline(values: Sequence[float | None], low: float, high: float) -> list[str]:
+    """Points of a line without axes: the shape of a topic's minutes, broken where unknown."""
+    if sum(value is not None for value in values) < 2:
+        return []
+    step = 100 / (len(values) - 1)
+    runs: list[list[str]] = [[]]
+    for place, value in enumerate(values):
+        if value is None:
+            runs.append([])
+        else:
+            height = 18 - 16 * (value - low) / ((high - low) or 1.0)
+            runs[-1].append(f"{place * step:.1f},{height:.1f}")
+    return [" ".join(run) for run in runs if run]
