@@ -20,7 +20,13 @@ from tests.helpers.spark.java_or_skip import java_or_skip
 collect_ignore_glob = ["fuzz/targets/*", "interop/peers/*"]
 
 # Equal runs everywhere: the same examples each time, and no limit that a busy machine breaks.
-hypothesis.settings.register_profile("steady", deadline=None, derandomize=True)
+hypothesis.settings.register_profile(
+    "steady",
+    deadline=None,
+    derandomize=True,
+    # How long it takes to make examples up is a matter of what else the machine does.
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
 # New examples each time: HYPOTHESIS_PROFILE=search looks for what the steady ones missed.
 hypothesis.settings.register_profile("search", deadline=None, max_examples=2_000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))

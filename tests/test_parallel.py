@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.helpers.parallel import FAULTS, LONGEST_FIRST, OWN_SPARK, group, longest_first
+from tests.helpers.parallel import LONGEST_FIRST, OWN_SPARK, RUNS, TABLES, group, longest_first
 from tests.helpers.places import ROOT, environment
 
 
@@ -23,12 +23,12 @@ def test_tests_that_ask_for_the_spark_session_are_in_three_groups() -> None:
         if "spark: SparkSession" in path.read_text()
     ]
     groups = {group(f"{path}::test_something[1::2]") for path in users}
-    assert groups == {"spark", "spark faults", "spark tables"}
+    assert groups == {"spark", "spark runs", "spark tables"}
 
 
 def test_what_needs_no_session_shares_a_process_only_with_its_file() -> None:
     files = [f"tests/spark/{name}" for name in OWN_SPARK]
-    files += ["tests/spark/report/test_page.py", "src/rumormill/core/errors.py"]
+    files += ["tests/report/test_page.py", "src/rumormill/core/errors.py"]
     assert [group(f"{path}::test_something") for path in files] == files
 
 
@@ -68,7 +68,7 @@ def test_what_is_named_is_there() -> None:
     folders = [each for each in LONGEST_FIRST if "/" in each]
     assert [each for each in folders if not (ROOT / each).is_dir()] == []
     assert [
-        each for each in (*OWN_SPARK, *FAULTS) if not (ROOT / "tests/spark" / each).exists()
+        each for each in (*OWN_SPARK, *RUNS, *TABLES) if not (ROOT / "tests/spark" / each).exists()
     ] == []
 
 
@@ -77,10 +77,11 @@ def test_what_takes_long_begins_and_the_rest_keeps_its_order() -> None:
         "tests/core/test_x.py::test_y",
         "src/rumormill/x.py::y",
         "tests/cli/demo/test_x.py::test_y",
-        "tests/spark/report/test_x.py::test_y",
+        "tests/spark/test_readme.py::test_y",
         "tests/interop/test_x.py::test_y",
-        "tests/spark/test_x.py::test_y",
-        "tests/spark/tables/test_x.py::test_y",
+        "tests/spark/source/test_x.py::test_y",
+        "tests/spark/silver/test_x.py::test_y",
+        "tests/spark/lake/test_x.py::test_y",
     ]
     items = [Item(each) for each in order]
     longest_first(items)  # type: ignore[arg-type]

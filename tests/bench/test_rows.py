@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from bench.process_tree import cpu_seconds
-from bench.rows import TOPIC, Rows, due, stamp_of, steadily
-from bench.source import fill_parquet, fill_spool
+from bench.spark.rows import TOPIC, Rows, due, stamp_of, steadily
+from bench.spark.source import fill_parquet, fill_spool
 from rumormill.capture.open import open_log
 
 U64 = st.integers(0, 2**64 - 1)

@@ -68,3 +68,20 @@ def test_the_latency_of_every_row_is_measured(tmp_path: Path) -> None:
     assert own["missing"] == own["failed_rounds"] == ""
     assert 0 < own["p50"]["best"] <= own["p99"]["best"] <= own["max"]["best"]
     assert kafka["missing"] == MISSING
+
+
+def test_spark_and_duckdb_answer_every_question_alike(tmp_path: Path) -> None:
+    part = bench("questions", tmp_path)
+    assert part["rows"]
+    for row in part["rows"]:
+        assert row["agree"], row["question"]
+        count, *sums = row["spark"]["samples"][0]["sums"]
+        assert count > 0
+        assert all(each > 0 for each in sums)
+
+
+def test_each_minute_brings_its_events_into_the_tables(tmp_path: Path) -> None:
+    part = bench("minutes", tmp_path)
+    assert [row["minute"] for row in part["rows"]] == [1, 2]
+    for step in part["steps"]:
+        assert step["refined_events"] == step["events"] > 0

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import io
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from rumormill.cli import main
+from rumormill.cli import pipeline as command
+from tests.helpers.capture.spools import make_spool
+from tests.helpers.ports import own_port
 
 pytest.importorskip("pyspark")
 RUN = ["pipeline", "run", "--spool", "spool", "--tables"]
+
+
+@pytest.fixture(autouse=True)
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test here gets as far as that."""
+
+    def start(*arguments: object, **settings: object) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr("rumormill.pipeline.session.spark_session", start)
 
 
 def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
@@ -20,22 +36,33 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
     return code, sentence
 
 
-def test_tables_of_a_newer_rumormill_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("words", [RUN, ["pipeline", "upkeep", "--tables"]])
+@pytest.mark.parametrize(
+    ("tables", "problem"),
+    [
+        ("s3:///path", "names no bucket"),
+        ("catalog:a.b.c", "catalog:NAME"),
+        ("", "needs a folder"),
+        ("hdfs:path", "not a URI"),
+    ],
+)
+def test_tables_that_can_be_nowhere_are_refused(
+    words: list[str], tables: str, problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "tables.json").write_text(json.dumps({"format": 99}))
-    code, sentence = refusal(capsys, *RUN, str(tmp_path))
-    assert code == 1
-    assert sentence.startswith(f"rumormill: {tmp_path}: these tables have format 99")
+    code, sentence = refusal(capsys, *words, tables)
+    assert code == 2
+    assert "--tables" in sentence and problem in sentence
 
 
-def test_a_folder_that_is_none_of_ours_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("words", [RUN, ["pipeline", "upkeep", "--tables"]])
+def test_tables_of_an_older_rumormill_are_refused(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "letters.txt").touch()
-    code, sentence = refusal(capsys, *RUN, str(tmp_path))
-    assert code == 1
-    assert "no tables of rumormill's" in sentence
+    (tmp_path / "tables.json").write_text(json.dumps({"format": 1}))
+    code, sentence = refusal(capsys, *words, str(tmp_path))
+    assert code == 2
+    assert "holds tables of an older rumormill" in sentence
+    assert "--tables NEWFOLDER" in sentence
 
 
 @pytest.mark.parametrize(
@@ -43,8 +70,9 @@ def test_a_folder_that_is_none_of_ours_is_refused(
     [
         (["--kind", "nonsense"], "--kind"),
         (["--conf", "spark.driver.memory"], "--conf"),
-        (["--delay", "-1"], "--delay"),
+        (["--margin", "-1"], "--margin"),
         (["--batch", "0"], "--batch"),
+        (["--keep-days", "-1"], "--keep-days"),
     ],
 )
 def test_a_wrong_option_is_named(
@@ -55,15 +83,76 @@ def test_a_wrong_option_is_named(
     assert word in sentence
 
 
-def test_compacting_what_is_not_there_is_refused(
+def test_a_module_that_is_not_there_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, sentence = refusal(capsys, "pipeline", "compact", "--tables", str(tmp_path / "nowhere"))
+    code, sentence = refusal(capsys, *RUN, str(tmp_path), "--gold", "nowhere_at_all")
+    assert code == 2
+    assert "--gold" in sentence and "nowhere_at_all cannot be imported" in sentence
+
+
+def test_a_spool_that_is_not_there_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spool, tables = str(tmp_path / "nowhere"), str(tmp_path / "tables")
+    arguments = ("pipeline", "run", "--spool", spool, "--tables", tables, "--once")
+    code, sentence = refusal(capsys, *arguments)
     assert code == 1
-    assert "there is no such folder" in sentence
+    assert spool in sentence
+
+
+def test_a_node_that_is_not_there_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "PATIENCE", 0.1)
+    node, tables = f"http://127.0.0.1:{own_port()}", str(tmp_path / "tables")
+    arguments = ("pipeline", "run", "--spool", node, "--tables", tables, "--once")
+    code, sentence = refusal(capsys, *arguments)
+    assert code == 1
+    assert node in sentence and "the node is away" in sentence
+
+
+def test_java_is_set_up_for_as_many_records_as_the_spools_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rumormill.pipeline.run.parameters import RunParameters
+    from rumormill.pipeline.session import BRIEF, THROUGHPUT
+
+    spool = make_spool(tmp_path / "spool")
+    spool.messages(["news"] * 30)
+    spool.events(["delivered"] * 20)
+    monkeypatch.setattr(command, "FEW_RECORDS", 51)
+    once = RunParameters(spools=(str(spool.folder),), tables="tables", once=True)
+    stream = RunParameters(spools=(str(spool.folder),), tables="tables")
+    assert command.quick_settings(once) == BRIEF
+    assert command.quick_settings(stream) == THROUGHPUT
+    spool.messages(["news"], first=30)
+    assert command.quick_settings(once) == THROUGHPUT
+
+
+def test_what_several_threads_tell_at_once_is_a_line_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Slow(io.StringIO):
+        def write(self, text: str) -> int:
+            time.sleep(0.001)  # another thread's turn
+            return super().write(text)
+
+    out = Slow()
+    monkeypatch.setattr("sys.stdout", out)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda at: command.tell_json("stage", {"stage": str(at)}), range(64)))
+    told = [json.loads(line)["stage"] for line in out.getvalue().splitlines()]
+    assert sorted(told, key=int) == [str(at) for at in range(64)]
 
 
 def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pipeline"]) == 0
     printed = capsys.readouterr().out
-    assert "run" in printed and "compact" in printed
+    assert "run" in printed and "upkeep" in printed
+
+
+@pytest.mark.parametrize("name", ["run", "upkeep"])
+def test_every_command_has_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pipeline", name, "--help"]) == 0
+    assert f"Example: rumormill pipeline {name} --" in capsys.readouterr().out

@@ -6,11 +6,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rumormill.pipeline.report import read_report, report_json
-from tests.helpers.spark.gold_tables import Run, make_gold
+from rumormill.report import read_report, report_json
+from tests.helpers.report.gold_tables import story
+from tests.helpers.report.lake_on_disk import write_lake
 
 PAGE = Path(__file__).parents[2] / "docs" / "report.md"
-NAMED = {"topics", "peers", "events", "networks", "by_hop"}
+NAMED = {
+    "topics",
+    "peers",
+    "events",
+    "networks",
+    "by_hop",
+    "agents",
+    "lifetimes",
+    "tables",
+    "snapshots",
+}
+
 """Objects whose own keys are names that somebody chose."""
 
 AGAIN = "other"
@@ -34,8 +46,7 @@ def keys(value: Any) -> Iterator[str]:
 
 
 def test_every_key_of_the_json_form_is_explained(tmp_path: Path) -> None:
-    run = Run(split_minute=1)
-    report = read_report(make_gold(tmp_path, run))
+    report = read_report(write_lake(tmp_path, story()))
     found = set(keys(report_json(report, report)))
     assert len(found) > 50
     text = PAGE.read_text()

@@ -14,7 +14,7 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 LONGEST_FIRST = (
-    "spark faults",
+    "spark runs",
     "spark tables",
     "spark",
     # It mostly waits, and leaves the cores to Spark.
@@ -29,10 +29,13 @@ LONGEST_FIRST = (
 )
 """Groups, and folders of files, that begin before the others, in this order."""
 
-FAULTS = ("test_faults.py", "test_go_network.py")
-"""Files of ``tests/spark`` that take longest; they share a session of their own."""
+RUNS = ("test_family_reports.py", "test_go_network.py", "test_runner.py", "lake")
+"""Files and folders of ``tests/spark`` that run the whole pipeline, in a session they share."""
 
-OWN_SPARK = ("test_cluster.py", "test_java.py", "test_readme.py")
+TABLES = ("gold", "silver", "test_collisions.py", "test_second_opinion.py")
+"""Those that make tables without it, in another one."""
+
+OWN_SPARK = ("test_cluster.py", "test_command.py", "test_java.py", "test_readme.py")
 """Files of ``tests/spark`` that start Spark in processes of their own, or do without."""
 
 
@@ -61,15 +64,16 @@ class ByGroup(LoadScopeScheduling):
 def group(nodeid: str) -> str:
     """The tests that one process runs together: those of a file, or of a Spark session.
 
-    >>> group("tests/spark/tables/test_mesh.py::test_a_link_lasts"), group("tests/core/a.py::b")
+    >>> group("tests/spark/gold/test_links.py::test_a_link"), group("tests/core/a.py::b")
     ('spark tables', 'tests/core/a.py')
     """
     path = PurePosixPath(nodeid.partition("::")[0])
-    if path.is_relative_to("tests/spark/tables"):
-        return "spark tables"
-    if path.parent == PurePosixPath("tests/spark") and path.name not in OWN_SPARK:
-        return "spark faults" if path.name in FAULTS else "spark"
-    return str(path)
+    if not path.is_relative_to("tests/spark"):
+        return str(path)
+    first = path.relative_to("tests/spark").parts[0]
+    if first in OWN_SPARK:
+        return str(path)
+    return "spark runs" if first in RUNS else "spark tables" if first in TABLES else "spark"
 
 
 def longest_first(items: list[pytest.Item]) -> None:

@@ -1,71 +1,126 @@
-"""Source, tables and report on a standalone cluster; executors read from two nodes over HTTP."""
+"""A cluster whose machines share no disk: a master, two workers, and an S3 store for the tables."""
 
 from __future__ import annotations
 
 import json
 import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyiceberg.catalog import load_catalog
 
+from rumormill.system.tables_location import parse_tables
 from tests.helpers.capture.spools import make_spool
 from tests.helpers.node.http_node import http_node
-from tests.helpers.spark.other_readers import ask_duckdb
+from tests.helpers.places import environment, program
 from tests.helpers.spark.pipeline_process import PipelineProcess
+from tests.helpers.spark.s3_store import S3Store, s3_store
 from tests.helpers.spark.small_network import NODES, trace_rows
-from tests.helpers.spark.spark_cluster import spark_cluster
+from tests.helpers.spark.spark_cluster import Cluster, spark_cluster
 
-ON_LOOPBACK = [
-    "--conf=spark.driver.host=127.0.0.1",
-    "--conf=spark.driver.bindAddress=127.0.0.1",
-    "--conf=spark.executor.memory=512m",
-    "--conf=spark.executor.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "--conf=spark.sql.shuffle.partitions=2",
-]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.usefixtures("java")]
+
+TABLES = "s3://lake/tables"
+
+QUICK = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
+
+ON_LOOPBACK = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "800m",
+    "spark.executor.memory": "512m",
+    "spark.driver.extraJavaOptions": QUICK,
+    "spark.executor.extraJavaOptions": QUICK,
+}
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-@pytest.mark.usefixtures("java")
-def test_a_cluster_reads_two_nodes_and_makes_the_tables(tmp_path: Path) -> None:
-    rows = trace_rows(2)
-    mine = [row for row in rows if row["node"] in NODES[:2]]
-    others = [row for row in rows if row["node"] not in NODES[:2]]
-    spools = [make_spool(tmp_path / name) for name in ("mine", "others")]
-    for spool, part in zip(spools, (mine, others), strict=True):
-        spool.rows([captured(row) for row in part], kind="trace", batch=100)
-    tables = tmp_path / "tables"
-    with (
-        http_node(spools[0].folder) as one,
-        http_node(spools[1].folder) as other,
-        spark_cluster(tmp_path) as cluster,
-        PipelineProcess(
-            "run", "--spool", one.address, "--spool", other.address, "--tables", tables, "--once",
-            "--kind", "trace", "--master", cluster.master, *ON_LOOPBACK, quick=False,
-        ) as run,
-    ):  # fmt: skip
-        assert run.end(600) == 0, run.errors
-        for folder in cluster.folders:
-            assert list(folder.glob("app-*/*/stderr")), "a worker had nothing to do"
-    counted = ask_duckdb(
-        'select partition, count(*), count(distinct "offset") '
-        f"from read_parquet('{tables}/bronze/trace/**/*.parquet') group by all order by all"
-    )
-    assert counted == [(0, len(mine), len(mine)), (1, len(others), len(others))]
-    report = subprocess.run(
-        [sys.executable, "-m", "rumormill.cli", "report", "--tables", str(tables), "--json"],
-        capture_output=True, text=True, timeout=300, check=True,
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[S3Store]:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with s3_store("lake") as running:
+        for name, value in running.environment.items():
+            monkeypatch.setenv(name, value)
+        yield running
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    with spark_cluster(tmp_path) as running:
+        yield running
+
+
+def rows_of(table: str) -> list[dict[str, Any]]:
+    """All rows of a table, read without Spark."""
+    location = parse_tables(TABLES)
+    catalog = load_catalog(location.catalog, **location.reader_properties())
+    rows: list[dict[str, Any]] = catalog.load_table(table).scan().to_arrow().to_pylist()
+    return rows
+
+
+def test_both_workers_write_tables_that_are_nowhere_but_on_s3(
+    store: S3Store, cluster: Cluster, tmp_path: Path
+) -> None:
+    settings = {**ON_LOOPBACK, **store.settings()}
+    command = program(
+        "tests.helpers.spark.cluster_tables", cluster.master, TABLES,
+        *(f"{key}={value}" for key, value in settings.items()),
     )  # fmt: skip
-    topics = json.loads(report.stdout)["topics"]
+    done = subprocess.run(
+        command, env=environment(), cwd=tmp_path, capture_output=True, text=True, timeout=500
+    )
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert (answer["rows"], answer["sum"]) == (500, sum(range(0, 1000, 2)))
+    for folder in cluster.folders:
+        assert any(Path(each).is_relative_to(folder) for each in answer["folders"]), folder
+    assert all(path.startswith(TABLES) for path in answer["files"])
+    assert not list(tmp_path.rglob("*.parquet"))
+    assert answer["shuffle"] == "200"  # Spark's own, for a cluster
+    numbers = sorted(row["number"] for row in rows_of("gold.numbers"))
+    assert numbers == list(range(0, 1000, 2))
+
+
+def test_every_row_is_there_once_though_a_worker_and_the_driver_are_killed(
+    store: S3Store, cluster: Cluster, tmp_path: Path
+) -> None:
+    rows = trace_rows(1)
+    parts = [
+        [row for row in rows if row["node"] in NODES[:2]],
+        [row for row in rows if row["node"] not in NODES[:2]],
+    ]
+    spools = [make_spool(tmp_path / name) for name in ("mine", "others")]
+    for spool, part in zip(spools, parts, strict=True):
+        spool.rows([captured(row) for row in part], kind="trace", batch=50)
+    settings = {**ON_LOOPBACK, **store.settings(), "spark.sql.shuffle.partitions": "2"}
+    with http_node(spools[0].folder) as one, http_node(spools[1].folder) as other:
+        command = [
+            "run", "--spool", one.address, "--spool", other.address, "--tables", TABLES, "--once",
+            "--kind", "trace", "--master", cluster.master,
+            *(f"--conf={key}={value}" for key, value in settings.items()),
+        ]  # fmt: skip
+        with PipelineProcess(*command, "--batch", "60", quick=False) as run:
+            run.wait_until(lambda: len(run.named("captured")) >= 1)
+            cluster.kill_worker(0)
+            run.wait_until(lambda: len(run.named("captured")) >= 3)
+            run.kill()
+        with PipelineProcess(*command, quick=False) as run:
+            assert run.end(500) == 0, run.errors
+            again = sum(event["records"] for event in run.named("captured"))
+            assert 0 < again < len(rows), "it went on where the killed one had come to"
+    trace = [(row["node"] in NODES[:2], row["offset"]) for row in rows_of("bronze.trace")]
+    wanted = [(mine, each) for mine, part in zip((True, False), parts, strict=True)
+              for each in range(len(part))]  # fmt: skip
+    assert sorted(trace) == sorted(wanted)
+    assert not list(tmp_path.rglob("*.parquet"))
     for topic in ("news", "weather"):
         about = [row for row in rows if row["topic"] == topic]
+        minutes = [row for row in rows_of("gold.topics") if row["topic"] == topic and row["minute"]]
         published = [row for row in about if row["event"] == "published"]
         delivered = [row for row in about if row["event"] == "delivered" and row["peer"]]
-        assert topics[topic]["published"] == len(published)
-        assert topics[topic]["expected"] == len(published) * (len(NODES) - 1)
-        assert topics[topic]["delivered"] == len(delivered)
+        assert sum(row["published"] for row in minutes) == len(published)
+        assert sum(row["delivered"] for row in minutes) == len(delivered)
 
 
 def captured(row: dict[str, Any]) -> dict[str, Any]:

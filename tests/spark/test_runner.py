@@ -1,240 +1,279 @@
-"""The pipeline as a whole: spools in, tables out, and what it does when something is wrong."""
+"""The pipeline as a whole: spools in, tables out, whatever is added, stopped, killed or spoilt."""
 
 from __future__ import annotations
 
+import random
 import threading
-from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from rumormill.capture.schema import MESSAGES
+from rumormill.capture.schema import MESSAGES, TRACE
 from rumormill.core.errors import ConfigError, RumormillError
-from rumormill.pipeline import runner as runner_module
-from rumormill.pipeline import streams
-from rumormill.pipeline.bronze import BronzeWriter
 from rumormill.pipeline.failures import PipelineError
-from rumormill.pipeline.lake import Lake, TablesError
-from rumormill.pipeline.parameters import RunParameters
-from rumormill.pipeline.runner import Runner
-from rumormill.pipeline.streams import BronzeStream
-from tests.helpers.capture.many_records import differences, read_spool
+from rumormill.pipeline.lake.store import Lake
+from rumormill.pipeline.run.parameters import RunParameters
+from rumormill.pipeline.run.runner import Runner
+from tests.helpers.capture.many_records import read_spool
 from tests.helpers.capture.spools import TestSpool, make_spool
+from tests.helpers.second_opinion.comparison import assert_same_tables
+from tests.helpers.second_opinion.oracle import GOLD, SILVER, Row, second_opinion
+from tests.helpers.spark.own_tables import PATIENCE, Heard, OwnTables
+from tests.helpers.spark.pipeline_process import PipelineProcess
+from tests.helpers.spark.small_network import event, trace_rows
 
-PATIENCE = 240.0
-
-
-class Heard:
-    """What a runner tells."""
-
-    def __init__(self) -> None:
-        self.events: list[tuple[str, dict[str, Any]]] = []
-        self._changed = threading.Condition()
-
-    def __call__(self, event: str, fields: dict[str, object]) -> None:
-        with self._changed:
-            self.events.append((event, fields))
-            self._changed.notify_all()
-
-    def named(self, name: str) -> list[dict[str, Any]]:
-        return [fields for event, fields in self.events if event == name]
-
-    def wait_until(self, condition: Callable[[], bool]) -> None:
-        with self._changed:
-            assert self._changed.wait_for(condition, PATIENCE), self.events
+PLACE = ("spool", "partition", "offset")
+YEARS = 80 * 365 * 86_400.0
 
 
-def run(spark: SparkSession, spool: TestSpool, tables: Path, **parameters: Any) -> Heard:
-    heard = Heard()
-    chosen = {"spools": (str(spool.folder),), "tables": tables, "once": True, **parameters}
-    Runner(spark, RunParameters(**chosen), heard).run()
-    return heard
+def write(spool: TestSpool, rows: list[Row]) -> None:
+    """Trace events, as their nodes would."""
+    kept = [{key: value for key, value in row.items() if key not in PLACE} for row in rows]
+    spool.rows(kept, TRACE)
+
+
+def captured(tables: OwnTables, kind: str) -> list[Row]:
+    """What bronze has, in the order of the spool."""
+    from rumormill.pipeline.run.ingest import TABLES
+
+    frame = tables.lake.read(TABLES[kind]).drop("class", "headers")
+    rows: list[Row] = frame.toArrow().to_pylist()
+    return sorted(rows, key=lambda row: row["offset"])
+
+
+def assert_each_record_once(tables: OwnTables, spool: TestSpool, kind: str) -> None:
+    """Every record of the spool is in bronze, with all of its columns, and nothing else is."""
+    wanted = read_spool(spool.folder, kind)
+    columns = [name for name in wanted.column_names if name != "headers"]
+    found = captured(tables, kind)
+    assert {row["spool"] for row in found} == {spool.id}
+    assert [{name: row[name] for name in columns} for row in found] == (
+        wanted.select(columns).to_pylist()
+    )
+
+
+def assert_right(tables: OwnTables, trace: list[Row], *without: str) -> None:
+    """Silver and gold say what the second opinion says; how clocks are compared is tested where
+    they are.
+    """
+    names = [name for name in (*SILVER, *GOLD) if name not in ("clocks", *without)]
+    assert_same_tables(tables.rows(names), second_opinion(trace), names)
+
+
+def early_and_late(minutes: float = 3) -> tuple[list[Row], list[Row], list[Row]]:
+    """A trace in three parts: most of it, what came late to it, and what came after it."""
+    rows = trace_rows(minutes)
+    begin, end = rows[0]["time"], rows[-1]["time"]
+    middle = begin + (end - begin) / 2
+    chance = random.Random(15)
+    late = [row for row in rows if row["time"] < middle and chance.random() < 0.05]
+    places = {row["offset"] for row in late}
+    early = [row for row in rows if row["time"] < middle and row["offset"] not in places]
+    return early, late, [row for row in rows if row["time"] >= middle]
+
+
+@dataclass
+class Story:
+    """A spool that grows, and what each run made of it."""
+
+    spool: TestSpool
+    tables: OwnTables
+    trace: list[Row] = field(default_factory=list)
+    heard: list[Heard] = field(default_factory=list)
+    snapshots: list[dict[str, list[str]]] = field(default_factory=list)
+
+    def run(self, rows: list[Row]) -> None:
+        """Some events more, and a run."""
+        if rows:
+            write(self.spool, rows)
+        self.trace += rows
+        self.heard.append(self.tables.run(self.spool.folder))
+        self.snapshots.append(self.tables.snapshots())
+
+
+@pytest.fixture(scope="module")
+def story(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Story:
+    """Four runs: the first, one with nothing new, one with what came late and an event of far in
+    the future, and one with what came after that.
+    """
+    folder = tmp_path_factory.mktemp("story")
+    told = Story(make_spool(folder / "spool"), OwnTables(spark, folder / "tables"))
+    told.spool.messages(["news"] * 50)
+    early, late, after = early_and_late()
+    future = event(YEARS, "ann", "delivered", topic="news", message_id=b"future", peer="bob")
+    told.run(early)
+    told.run([])
+    told.run([*late, future])
+    told.run(after)
+    return told
+
+
+def test_what_is_in_the_spool_is_read_and_refined(story: Story) -> None:
+    first = story.heard[0]
+    assert first.events[0][0] == "ready"
+    assert {each["kind"]: each["records"] for each in first.named("captured")} == {
+        MESSAGES: 50,
+        TRACE: first.named("refined")[0]["events"],
+    }
+    stages = [each["stage"] for each in first.named("stage")]
+    assert {"silver.deliveries", "gold.topics", "silver.mesh"} <= set(stages)
+
+
+def test_where_nothing_is_new_nothing_is_written(story: Story) -> None:
+    assert [name for name, _ in story.heard[1].events] == ["ready", "unchanged"]
+    assert len(story.snapshots[0]) > 20
+    assert story.snapshots[1] == story.snapshots[0]
+
+
+def test_of_a_spool_that_has_grown_only_the_new_records_are_read(story: Story) -> None:
+    (captured,) = story.heard[3].named("captured")
+    (refined,) = story.heard[3].named("refined")
+    _, _, after = early_and_late()
+    assert captured == {"kind": TRACE, "records": len(after)}
+    assert refined["events"] == len(after)
+
+
+@pytest.mark.parametrize("kind", [MESSAGES, TRACE])
+def test_every_record_is_in_bronze_once(story: Story, kind: str) -> None:
+    assert_each_record_once(story.tables, story.spool, kind)
+
+
+def test_late_events_and_one_of_far_in_the_future_leave_every_table_right(story: Story) -> None:
+    assert story.heard[2].named("refined")[0]["last_minute"] > "2100"
+    assert story.heard[3].named("refined")[0]["last_minute"] < "2100"
+    # Of clocks, those that are known stay known; by the last hour of the trace nothing would be.
+    assert_right(story.tables, story.trace, "problems")
+    assert all(row["estimated"] for row in story.tables.rows(["clocks"])["clocks"])
+
+
+# ---- stopped
 
 
 def test_a_stream_goes_on_reading_until_it_is_stopped(spark: SparkSession, tmp_path: Path) -> None:
-    spool, tables = make_spool(tmp_path / "spool"), tmp_path / "tables"
+    spool, tables = make_spool(tmp_path / "spool"), OwnTables(spark, tmp_path / "tables")
     spool.messages(["news"] * 100)
     heard = Heard()
-    runner = Runner(
-        spark,
-        RunParameters(spools=(str(spool.folder),), tables=tables, interval=0.1),
-        heard,
-    )
+    runner = Runner(spark, tables.parameters(spool.folder, interval=0.1, kinds=(MESSAGES,)), heard)
     thread = threading.Thread(target=runner.run)
     thread.start()
     try:
-        for count in (100, 150, 200):
+        for count in (100, 150):
             heard.wait_until(
-                lambda count=count: sum(batch["rows"] for batch in heard.named("batch")) == count  # type: ignore[misc]
+                lambda count=count: (
+                    sum(each["records"] for each in heard.named("captured"))  # type: ignore[misc]
+                    == count
+                )
             )
-            if count < 200:
+            if count < 150:
                 spool.messages(["news"] * 50, first=count)
-        with pytest.raises(TablesError, match="another process writes"):
-            Runner(spark, RunParameters(spools=("x",), tables=tables)).run()
     finally:
         runner.stop()
         thread.join(PATIENCE)
     assert not thread.is_alive()
-    assert differences(read_spool(spool.folder), tables / "bronze/messages") == (0, 0)
-    assert not spark.streams.active
+    assert_each_record_once(tables, spool, MESSAGES)
+
+
+def test_a_refinement_that_was_stopped_is_made_by_the_next_run(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spool, tables = make_spool(tmp_path / "spool"), OwnTables(spark, tmp_path / "tables")
+    rows = trace_rows(1)
+    write(spool, rows)
+    stopped: list[str] = []
+
+    def tell(name: str, fields: dict[str, object]) -> None:
+        if name == "stage" and fields["stage"] == "gold.links":
+            stopped.append(name)
+            runner.stop()
+
+    runner = Runner(spark, tables.parameters(spool.folder, once=True, kinds=(TRACE,)), tell)
+    runner.run()
+    assert stopped
+    assert "silver.batches" not in tables.snapshots() or not tables.rows(["batches"])["batches"]
+    tables.run(spool.folder, kinds=(TRACE,))
+    assert_each_record_once(tables, spool, TRACE)
+    assert_right(tables, rows)
+
+
+# ---- killed
 
 
 @pytest.mark.timeout(600)
-def test_a_refinement_under_way_ends_when_it_is_stopped(
+def test_after_kill_9_at_any_moment_every_row_is_there_once_and_every_table_is_right(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    spool, tables = make_spool(tmp_path / "spool"), tmp_path / "tables"
-    spool.events(["published", "delivered"] * 10)
-    runner: Runner
+    spool, tables = make_spool(tmp_path / "spool"), OwnTables(spark, tmp_path / "tables")
+    early, late, after = early_and_late(2)
+    write(spool, early)
+    tables.run(spool.folder, kinds=(TRACE,))
+    write(spool, [*late, *after])
+    after_stages = random.randrange(1, 20)
+    with PipelineProcess(
+        "run", "--spool", spool.folder, "--tables", tables.folder, "--once", "--kind", "trace"
+    ) as run:
+        run.wait_until(lambda: len(run.named("stage")) >= after_stages)
+        run.kill()
+    print("killed after", after_stages, "stages:", run.named("stage")[-1]["stage"])
+    tables.run(spool.folder, kinds=(TRACE,))
+    assert_each_record_once(tables, spool, TRACE)
+    assert_right(tables, [*early, *late, *after])
 
-    def tell(event: str, fields: dict[str, object]) -> None:
-        if event == "stage":
-            runner.stop()
 
-    parameters = RunParameters(spools=(str(spool.folder),), tables=tables, once=True)
-    runner = Runner(spark, parameters, tell)
-    runner.run()
-    assert (tables / "bronze/trace").exists()
-    assert not (tables / "silver").exists()
-    assert not list((tables / "_staging").iterdir())
+# ---- spoilt
+
+
+def test_rows_that_were_planned_and_not_written_are_an_error_or_counted(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = make_spool(tmp_path / "spool")
+    spool.messages(["news"] * 40)
+    monkeypatch.setattr(Lake, "added_records", lambda self, table: 33)
+    tables = OwnTables(spark, tmp_path / "strict")
+    with pytest.raises(PipelineError, match="40 records were planned, but 33 written"):
+        tables.run(spool.folder, kinds=(MESSAGES,))
+    tables = OwnTables(spark, tmp_path / "tolerant")
+    heard = tables.run(spool.folder, kinds=(MESSAGES,), fail_on_data_loss=False)
+    assert heard.named("skipped") == [{"kind": MESSAGES, "offsets": 7}]
 
 
 def test_a_spoilt_segment_is_named_and_skipped_only_if_asked_to(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    spool, tables = make_spool(tmp_path / "spool", segment_bytes=4096), tmp_path / "tables"
+    spool = make_spool(tmp_path / "spool", segment_bytes=4096)
     spool.messages(["news"] * 400)
-    records = read_spool(spool.folder)
     spoilt = spool.segments()[2]
     content = bytearray(spoilt.read_bytes())
     content[len(content) // 2] ^= 0x55
     spoilt.write_bytes(content)
-    with pytest.raises(PipelineError, match=spoilt.name) as caught:
-        run(spark, spool, tables)
-    assert "\n" not in str(caught.value)
-    assert not (tables / "bronze/messages").exists()
-    heard = run(spark, spool, tables, fail_on_data_loss=False)
-    lacking, surplus = differences(records, tables / "bronze/messages")
-    assert surplus == 0
-    assert [(each["kind"], each["offsets"]) for each in heard.named("skipped")] == [
-        (MESSAGES, lacking)
-    ]
-    assert 0 < lacking <= 400 // len(spool.segments()) * 2
+    tables = OwnTables(spark, tmp_path / "tables")
+    with pytest.raises(Exception, match=spoilt.name):
+        tables.run(spool.folder, kinds=(MESSAGES,))
+    assert captured(tables, MESSAGES) == []
+    heard = tables.run(spool.folder, kinds=(MESSAGES,), fail_on_data_loss=False)
+    offsets = [row["offset"] for row in captured(tables, MESSAGES)]
+    (skipped,) = heard.named("skipped")
+    assert len(set(offsets)) == len(offsets) == 400 - skipped["offsets"]
+    assert 0 < skipped["offsets"] <= 400 // len(spool.segments()) * 2
 
 
 def test_a_spool_that_is_not_there_is_one_sentence(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(RumormillError) as caught:
-        run(spark, TestSpool(tmp_path / "nowhere", "", None), tmp_path / "tables")  # type: ignore[arg-type]
+        OwnTables(spark, tmp_path / "tables").run(tmp_path / "nowhere")
     assert "nowhere" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_wrong_parameters_are_named() -> None:
-    with pytest.raises(ConfigError, match="kinds: must be among messages, trace, not 'nonsense'"):
-        RunParameters(spools=("x",), tables=Path("t"), kinds=("nonsense",))
-    with pytest.raises(ConfigError, match="delay"):
-        RunParameters(spools=("x",), tables=Path("t"), delay=-1)
-
-
-# ---- queries that end
-
-
-class Query:
-    """Stands for a streaming query that has ended."""
-
-    def __init__(self, error: Exception | None) -> None:
-        self.isActive = False
-        self._error = error
-
-    def exception(self) -> Exception | None:
-        return self._error
-
-
-@pytest.fixture
-def stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BronzeStream:
-    """A stream whose queries fail at once, with the errors of ``failing``."""
-    parameters = RunParameters(spools=("x",), tables=tmp_path)
-    heard = Heard()
-    stream = BronzeStream(None, Lake(tmp_path), MESSAGES, parameters, heard)  # type: ignore[arg-type]
-    monkeypatch.setattr(streams, "PAUSES", (0.0, 0.0))
-    monkeypatch.setattr(stream, "heard", heard, raising=False)
-    return stream
-
-
-def fail_with(
-    stream: BronzeStream, monkeypatch: pytest.MonkeyPatch, error: Exception | None
-) -> None:
-    monkeypatch.setattr(stream, "_start", lambda: Query(error))
-
-
-def test_a_query_whose_worker_died_is_started_again_but_not_for_ever(
-    stream: BronzeStream, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fail_with(stream, monkeypatch, Exception("Python worker exited unexpectedly (crashed)"))
-    for _ in range(4):
-        stream.check()
-    with pytest.raises(PipelineError, match="3 times in a row: Python worker exited unexpectedly"):
-        for _ in range(4):
-            stream.check()
-    assert len(stream.heard.named("restarting")) == 2  # type: ignore[attr-defined]
-
-
-def test_a_batch_between_two_failures_shows_that_it_gets_on(
-    stream: BronzeStream, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fail_with(stream, monkeypatch, Exception("[X] rumormill.capture.node_client.NodeAwayError: n"))
-    monkeypatch.setattr(streams, "PAUSES", (0.0, 9.0))
-    for _ in range(10):
-        stream.check()
-        stream.check()
-        stream._published(MESSAGES, 1, 10)
-    pauses = [each["seconds"] for each in stream.heard.named("restarting")]  # type: ignore[attr-defined]
-    assert pauses == [0.0] * 10, "each failure is the first of its row"
-
-
-def test_what_is_wrong_with_the_data_is_not_tried_again(
-    stream: BronzeStream, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = "Traceback...\nrumormill.capture.log.CorruptSegmentError: a file: spoilt\n\tat java"
-    fail_with(stream, monkeypatch, Exception(text))
-    stream.check()
-    with pytest.raises(PipelineError, match=r"^a file: spoilt$"):
-        stream.check()
-
-
-def test_a_query_that_came_to_its_end_is_done(
-    stream: BronzeStream, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fail_with(stream, monkeypatch, None)
-    stream.check()
-    assert not stream.done
-    stream.check()
-    assert stream.done
-
-
-def test_a_turn_takes_its_share_of_the_time() -> None:
-    now = 0.0
-    turn = runner_module._Turn(0.1, lambda: now)
-    assert turn.is_due()
-    with turn:
-        now = 5.0
-    now = 49.9
-    assert not turn.is_due()
-    now = 50.0
-    assert turn.is_due()
-
-
-def test_the_writer_of_batches_passes_its_error_on(spark: SparkSession, tmp_path: Path) -> None:
-    spool, tables = make_spool(tmp_path / "spool"), tmp_path / "tables"
-    spool.messages(["news"] * 10)
-
-    def full(self: BronzeWriter, frame: object, batch: int) -> None:
-        raise TablesError(f"{tables}: the disk is full")
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(BronzeWriter, "__call__", full)
-        with pytest.raises(PipelineError, match=r"the disk is full$"):
-            run(spark, spool, tables, kinds=(MESSAGES,))
-    assert not (tables / "bronze/messages").exists()
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ({"kinds": ("nonsense",)}, "kinds: must be among messages, trace, not 'nonsense'"),
+        ({"margin": 0}, "margin"),
+        ({"spools": ()}, "spools: name a spool's folder"),
+    ],
+)
+def test_wrong_parameters_are_named(wrong: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        RunParameters(**{"spools": ("x",), "tables": "t", **wrong})

@@ -70,7 +70,7 @@ def test_every_message_arrives_and_what_is_printed_adds_up(start: Start, network
 
 
 def test_where_the_newest_value_is_promised_everybody_ends_with_it(start: Start) -> None:
-    demo = start("demo", "--network", "bep50", *FEW)
+    demo = start("demo", "--network", "bep50", "--no-spark", *FEW)
     workers = workers_of(demo)
     assert demo.end(timeout=100) == 0, demo.errors
     assert gone(workers)
@@ -78,7 +78,6 @@ def test_where_the_newest_value_is_promised_everybody_ends_with_it(start: Start)
     (total,), (verdict,) = events["total"], events["verdict"]
     assert verdict["ok"] is total["newest"] is True and total["published"] == 60
     assert [row["newest"] for row in events["node"]] == [None, True, True, True]
-    assert "report" not in events
     assert verdict["text"] == "Every node ended with the newest value."
 
 
@@ -155,6 +154,18 @@ def test_without_java_it_is_said_why_there_is_no_spark(monkeypatch: pytest.Monke
 
     monkeypatch.setattr("rumormill.pipeline.java.java_home", no_java)
     assert "there is no Java on this machine" in str(missing_for_spark())
+
+
+def test_without_iceberg_it_is_said_why_there_are_no_tables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_jars(*wanted: object) -> list[Path]:
+        raise ConfigError("--tables", "cannot get org.apache.iceberg")
+
+    pytest.importorskip("pyspark")
+    monkeypatch.setattr("rumormill.pipeline.java.java_home", lambda: Path("java"))
+    monkeypatch.setattr("rumormill.pipeline.lake.jars.local_jars", no_jars)
+    assert "cannot get org.apache.iceberg" in str(missing_for_spark())
 
 
 def test_an_act_for_which_something_is_not_installed_is_left_out_in_a_sentence(

@@ -22,7 +22,8 @@ PATIENCE = 240.0
 QUICK = [
     "--master=local[2,4]",
     "--conf=spark.driver.memory=1g",
-    "--conf=spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "--conf=spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1"
+    " -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
 ]
 """A Spark that starts fast and stays small."""
 

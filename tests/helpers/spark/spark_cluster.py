@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pyspark
 
 from rumormill.pipeline.java import java_home
@@ -30,7 +31,21 @@ class Cluster:
     master: str
     """``spark://...``"""
     folders: list[Path]
-    """Where each worker keeps what its executors leave."""
+    """Where each worker keeps what its executors leave; no two share anything."""
+    workers: list[subprocess.Popen[bytes]]
+
+    def kill_worker(self, number: int) -> None:
+        """With -9: the worker, its executors, and their Python; none of them can clean up."""
+        process = psutil.Process(self.workers[number].pid)
+        family = [process, *process.children(recursive=True)]
+        for each in family:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                each.kill()
+        self.workers[number].wait(PATIENCE)
+
+    def worked(self, number: int) -> bool:
+        """Whether an executor of this worker was ever started."""
+        return any(self.folders[number].glob("app-*/*/stderr"))
 
 
 @contextlib.contextmanager
@@ -42,16 +57,18 @@ def spark_cluster(folder: Path, workers: int = 2, memory: str = "700m") -> Itera
             "--webui-port", str(page))  # fmt: skip
         await_port(port)
         folders = [folder / f"worker-{number}" for number in range(workers)]
+        started = []
         for each in folders:
-            run(
+            process = run(
                 stack, f"{DEPLOY}.worker.Worker", f"spark://{HOST}:{port}", "--host", HOST,
                 "--webui-port", "0", "--cores", "1", "--memory", memory, "--work-dir", str(each),
             )  # fmt: skip
+            started.append(process)
         await_workers(page, workers)
-        yield Cluster(f"spark://{HOST}:{port}", folders)
+        yield Cluster(f"spark://{HOST}:{port}", folders, started)
 
 
-def run(stack: contextlib.ExitStack, main: str, *arguments: str) -> None:
+def run(stack: contextlib.ExitStack, main: str, *arguments: str) -> subprocess.Popen[bytes]:
     """Start a Java program of Spark's; it is killed when the stack is closed."""
     home = Path(pyspark.__file__).parent
     environment = {
@@ -68,6 +85,7 @@ def run(stack: contextlib.ExitStack, main: str, *arguments: str) -> None:
         subprocess.Popen([str(home / "bin" / "spark-class"), main, *arguments], env=environment)
     )
     stack.callback(process.kill)
+    return process
 
 
 def await_port(port: int) -> None:

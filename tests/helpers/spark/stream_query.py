@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, Final
 
 from pyspark.sql import DataFrame, Row, SparkSession
+
+ONE_BATCH: Final = find_spec("pyspark.sql.streaming.datasource") is None
+"""Whether this Spark reads a single batch of a Python source with availableNow: 4.1 does."""
 
 
 class Collector:
@@ -19,7 +23,7 @@ class Collector:
 
     def run(self, **options: object) -> list[Row]:
         """Read what there is, and end; the rows of this run."""
-        reader = self._spark.readStream.format("rumormill")
+        reader = self._spark.readStream.format("rumormill").option("availableNow", "true")
         for key, value in options.items():
             reader = reader.option(key, str(value))
         return self.run_frame(reader.load())
@@ -33,14 +37,14 @@ class Collector:
             self.batches[number] = rows
             found.extend(rows)
 
-        query = (
-            frame.writeStream.foreachBatch(keep)
-            .option("checkpointLocation", self._checkpoint)
-            .trigger(availableNow=True)
-            .start()
-        )
+        writer = frame.writeStream.foreachBatch(keep)
+        writer = writer.option("checkpointLocation", self._checkpoint)
+        query = (writer if ONE_BATCH else writer.trigger(availableNow=True)).start()
         try:
-            query.awaitTermination()
+            if ONE_BATCH:
+                query.processAllAvailable()
+            else:
+                query.awaitTermination()
         finally:
             query.stop()
         self.progress = [json.loads(each.json) for each in query.recentProgress]
