@@ -13,7 +13,10 @@ python -m bench krpc       a node of a bep50 overlay: puts and answers, beside l
 python -m bench bcos       two nodes and two SDKs of bcos, beside the same packets over bare TLS
 python -m bench amplification   what a forged source address brings to its owner
 python -m bench siege      a node under attack, beside rust, js and libtorrent
-python -m bench analytics  trace events from bronze to gold, and DuckDB
+python -m bench tables     trace events from a spool to gold, all tables
+python -m bench minutes    what a minute of events costs, the first and the 300th
+python -m bench first-run  how long a user waits for pipeline run --once
+python -m bench questions  questions to silver, beside DuckDB
 python -m bench profile    where the time goes
 """
 

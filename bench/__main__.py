@@ -20,6 +20,9 @@ from bench.contestants import NAMES, Entry, chosen, enter
 from bench.parts import PARTS, tables_of
 from bench.progress import Progress
 
+CHANGES = ("events", "minutes", "rounds")
+"""What the command line may say of a plan."""
+
 BUSY = 0.5
 """Load per core from which on the figures are said to be doubtful."""
 
@@ -31,15 +34,25 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only", type=_names, default=(), help=f"some of {','.join(NAMES)}, with commas"
     )
+    parser.add_argument(
+        "--events", type=int, help="trace events of tables and questions, of a minute in minutes"
+    )
+    parser.add_argument(
+        "--minutes", type=_numbers, help="which minutes count in minutes: 1,10,100,300"
+    )
+    parser.add_argument("--rounds", type=int, help="how often everything is measured")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument(
         "--output",
         type=Path,
-        help="folder for the results; bench/results, or its folder scratch with --quick or --only",
+        help="folder for the results; bench/results, or its folder scratch if less is measured",
     )
     arguments = parser.parse_args()
+    arguments.changes = {
+        name: value for name in CHANGES if (value := getattr(arguments, name)) is not None
+    }
     if arguments.output is None:
-        partial = arguments.quick or arguments.only
+        partial = arguments.quick or arguments.only or arguments.changes
         arguments.output = bench.RESULTS / "scratch" if partial else bench.RESULTS
     return arguments
 
@@ -50,6 +63,10 @@ def _names(text: str) -> tuple[str, ...]:
     if unknown:
         raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: none of {', '.join(NAMES)}")
     return names
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(each) for each in text.split(","))
 
 
 def enter_all(only: Sequence[str], progress: Progress) -> list[Entry]:
@@ -64,9 +81,13 @@ def enter_all(only: Sequence[str], progress: Progress) -> list[Entry]:
 
 
 async def measure(
-    parts: Sequence[str], entries: Sequence[Entry], quick: bool, progress: Progress
+    parts: Sequence[str],
+    entries: Sequence[Entry],
+    quick: bool,
+    progress: Progress,
+    changes: dict[str, Any],
 ) -> dict[str, Any]:
-    """Measure these parts, one after the other."""
+    """Measure these parts, one after the other; ``changes`` are of their plans."""
     measured: dict[str, Any] = {}
     for name in parts:
         bystanders = Bystanders()
@@ -76,7 +97,7 @@ async def measure(
             "versions": PARTS[name].made_of(entries),
             "missing": {entry.name: entry.missing for entry in entries if entry.missing},
         }
-        part = await PARTS[name].measure(entries, quick, progress)
+        part = await PARTS[name].measure(entries, quick, progress, **changes)
         measured[name] = {**circumstances, "others_cores": bystanders.cores(), **part}
     return measured
 
@@ -104,7 +125,9 @@ def main() -> None:
             needed = any(PARTS[part].peers for part in parts)
             entries = enter_all(arguments.only, progress) if needed else []
             warn_if_busy(progress)
-            measured = asyncio.run(measure(parts, entries, arguments.quick, progress))
+            measured = asyncio.run(
+                measure(parts, entries, arguments.quick, progress, arguments.changes)
+            )
             results.write(arguments.output, measured)
             files = [arguments.output / results.MARKDOWN_FILE, arguments.output / results.JSON_FILE]
     if arguments.part != "profile":

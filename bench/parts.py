@@ -7,25 +7,21 @@ has goals one that makes them, and a line here.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from bench import (
     amplification,
-    analytics,
     capture,
     codec,
     krpc,
-    latency,
     mesh,
     overlay_scale,
     pair,
-    source,
     trace_import,
     versions,
 )
 from bench.amplification import amplification_goals, amplification_tables
-from bench.analytics_tables import analytics_goals, analytics_tables
 from bench.bcos import part as bcos
 from bench.bcos.tables import bcos_goals, bcos_tables
 from bench.contestants import Entry, versions_of
@@ -38,8 +34,10 @@ from bench.scale_tables import scale_goals, scale_tables
 from bench.siege import siege
 from bench.siege.tables import siege_tables
 from bench.siege.verdicts import siege_goals
-from bench.spark_goals import latency_goals, source_goals
-from bench.spark_tables import latency_tables, source_tables
+from bench.spark import first_run, latency, minutes, questions, source
+from bench.spark import tables as spark_tables
+from bench.spark.source_goals import latency_goals, source_goals
+from bench.spark.source_tables import latency_tables, source_tables
 from bench.tables import (
     Table,
     capture_tables,
@@ -71,9 +69,13 @@ class Part:
     peers: bool = False
     """Whether it needs the peers of other implementations."""
 
-    async def measure(self, entries: Sequence[Entry], quick: bool, progress: Progress) -> Row:
-        """Its results."""
+    async def measure(
+        self, entries: Sequence[Entry], quick: bool, progress: Progress, **changes: Any
+    ) -> Row:
+        """Its results; ``changes`` are of its plan, if that has something of the name."""
         plan = self.quick if quick else self.plan
+        known = {field.name for field in fields(plan)}
+        plan = replace(plan, **{name: changes[name] for name in changes.keys() & known})
         return await (self.run(entries, plan, progress) if self.peers else self.run(plan, progress))
 
     def made_of(self, entries: Sequence[Entry]) -> dict[str, dict[str, str]]:
@@ -90,7 +92,10 @@ PARTS = {
     "import": Part(trace_import.run, trace_import.ImportPlan(), trace_import.QUICK, import_tables),
     "source": Part(source.run, source.SourcePlan(), source.QUICK, source_tables, source_goals),
     "latency": Part(latency.run, latency.LatencyPlan(), latency.QUICK, latency_tables, latency_goals),  # noqa: E501
-    "analytics": Part(analytics.run, analytics.AnalyticsPlan(), analytics.QUICK, analytics_tables, analytics_goals),  # noqa: E501
+    "tables": Part(spark_tables.run, spark_tables.TablesPlan(), spark_tables.QUICK, spark_tables.tables_tables, spark_tables.tables_goals),  # noqa: E501
+    "minutes": Part(minutes.run, minutes.MinutesPlan(), minutes.QUICK, minutes.minutes_tables, minutes.minutes_goals),  # noqa: E501
+    "first-run": Part(first_run.run, first_run.FirstRunPlan(), first_run.QUICK, first_run.first_run_tables, first_run.first_run_goals),  # noqa: E501
+    "questions": Part(questions.run, questions.QuestionsPlan(), questions.QUICK, questions.questions_tables, questions.questions_goals),  # noqa: E501
     "krpc": Part(krpc.run, krpc.KrpcPlan(), krpc.QUICK, krpc_tables, krpc_goals),
     "bcos": Part(bcos.run, bcos.BcosPlan(), bcos.QUICK, bcos_tables, bcos_goals),
     "ndn": Part(ndn.run, ndn.NdnPlan(), ndn.QUICK, ndn_tables, ndn_goals),

@@ -15,10 +15,13 @@ import sys
 import time
 from typing import Any
 
-from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import Producer  # type: ignore[import-not-found]
+from confluent_kafka.admin import (  # type: ignore[import-not-found]
+    AdminClient,
+    NewTopic,
+)
 
-from bench.rows import Rows, steadily
+from bench.spark.rows import Rows, steadily
 
 QUICKLY = {"linger.ms": 50, "queue.buffering.max.messages": 500_000}
 """Large batches, to be done soon."""

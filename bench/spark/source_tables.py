@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bench.formatting import number
-from bench.spark_readers import LABELS
+from bench.spark.readers import LABELS
 from bench.tables import Table
 
 Row = dict[str, Any]

@@ -24,9 +24,8 @@ import bench
 from bench.kafka import install
 from bench.kafka.broker import Broker, running_broker
 from bench.progress import Progress
-from bench.rows import TOPIC
-from bench.spark_process import SparkFailedError, SparkProcess
-from bench.spark_readers import (
+from bench.spark.process import SparkFailedError, SparkProcess
+from bench.spark.readers import (
     Entrant,
     did_not_take_part,
     kafka_reader,
@@ -36,6 +35,7 @@ from bench.spark_readers import (
     spool_reader,
     versions_of,
 )
+from bench.spark.rows import TOPIC
 
 METRICS = ("p50", "p90", "p99", "max", "cores", "server_cores", "batches_per_second")
 """Of all of them, the lower is the better one; except that nobody minds many batches."""
@@ -210,5 +210,5 @@ def _producer(broker: Broker, plan: LatencyPlan, count: int) -> subprocess.Popen
 
 def _publisher(address: str, plan: LatencyPlan, count: int) -> subprocess.Popen[str]:
     words = [str(each) for each in (address, plan.rate, count, plan.size)]
-    command = [sys.executable, "-m", "bench.publisher", *words]
+    command = [sys.executable, "-m", "bench.spark.publisher", *words]
     return subprocess.Popen(command, cwd=bench.ROOT, stdout=subprocess.PIPE, text=True)

@@ -19,14 +19,12 @@ from typing import Any
 
 import pyarrow as pa
 from pyarrow import parquet
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from bench.kafka import install
 from bench.kafka.broker import running_broker
 from bench.progress import Progress
-from bench.rows import TOPIC, Rows
-from bench.spark_process import SparkFailedError, SparkProcess
-from bench.spark_readers import (
+from bench.spark.process import SparkFailedError, SparkProcess
+from bench.spark.readers import (
     KAFKA_COLUMNS,
     Entrant,
     did_not_take_part,
@@ -38,14 +36,15 @@ from bench.spark_readers import (
     spool_reader,
     versions_of,
 )
+from bench.spark.rows import TOPIC, Rows
 from rumormill.capture.open import open_log
 from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.schema import MESSAGES
 from rumormill.capture.writer import SpoolWriter
 from rumormill.core.message import Message
-from rumormill.pipeline.columns import spark_schema
-from rumormill.pipeline.ranges import Range
-from rumormill.pipeline.reading import ReadPlan, read_range
+from rumormill.pipeline.source.columns import arrow_schema, spark_schema
+from rumormill.pipeline.source.ranges import Range
+from rumormill.pipeline.source.reading import ReadPlan, read_range
 
 HOWS = ("stream", "batch")
 BEGAN = 1_700_000_000.0
@@ -166,7 +165,7 @@ def fill_spool(folder: Path, count: int, size: int) -> None:
 
 def fill_parquet(folder: Path, spool: Path, count: int) -> None:
     """The same rows in the same columns, in files as large as Spark itself would write."""
-    schema = to_arrow_schema(spark_schema(MESSAGES, headers=False), timezone="UTC")
+    schema = arrow_schema(MESSAGES, spark_schema(MESSAGES, headers=False).names)
     identity = open_log(spool, MESSAGES).spool_id
     folder.mkdir()
     for start in range(0, count, FILE_ROWS):

@@ -1,9 +1,9 @@
 """Spark in a process of its own, driven by JSON lines: one session, fresh from the start.
 
-    python -m bench.spark_program
+    python -m bench.spark.program
 
 The first line describes the session, each further one something to do; each is answered by a line.
-Everything ends with stdin. :mod:`bench.spark_process` is the other end.
+Everything ends with stdin. :mod:`bench.spark.process` is the other end.
 
 A reader is ``{"format": ..., "options": {...}, "schema": ...}``. The sink is
 ``noop``, which asks for every row and does nothing with it; for latency, ``foreachBatch``.
@@ -25,13 +25,15 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from bench import spark_refining as refining
 from bench.process_tree import cpu_seconds
-from bench.rows import STAMP_SIZE, stamp_of
+from bench.spark.asking import ask
+from bench.spark.refining import Tables
+from bench.spark.rows import STAMP_SIZE, stamp_of
 from rumormill.core.percentiles import percentile
 from rumormill.pipeline.java import set_java_home
 from rumormill.pipeline.session import LOCAL, LOGGING, spark_session
 from rumormill.pipeline.source import RumormillSource
+from rumormill.system.tables_location import parse_tables
 
 Row = dict[str, Any]
 
@@ -40,7 +42,9 @@ def make_session(job: Row) -> SparkSession:
     """With the settings that we recommend, or with Spark's own."""
     settings: dict[str, str] = {**job.get("settings", {}), "spark.ui.showConsoleProgress": "false"}
     if job["recommended"]:
-        return spark_session("bench", job["master"], **settings)
+        tables = job.get("tables")
+        location = parse_tables(tables) if tables else None
+        return spark_session("bench", job["master"], location=location, **settings)
     set_java_home()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("LOG4J_CONFIGURATION_FILE", str(LOGGING))
@@ -76,8 +80,9 @@ class Meter:
 class Program:
     """The session and what runs in it."""
 
-    def __init__(self, spark: SparkSession, scratch: Path) -> None:
+    def __init__(self, spark: SparkSession, scratch: Path, tables: str | None) -> None:
         self._spark = spark
+        self._tables = Tables(spark, tables) if tables else None
         self._scratch = scratch
         self._checkpoints = 0
         self._latency: Latency | None = None
@@ -91,8 +96,10 @@ class Program:
             "listen": self.listen,
             "settled": self.settled,
             "report": self.report,
+            "clear": self.clear,
+            "ingest": self.ingest,
             "refine": self.refine,
-            "per_message": self.per_message,
+            "question": self.question,
         }
         return actions[job["do"]](job)
 
@@ -127,17 +134,38 @@ class Program:
         )
         return {"rows": found[0], "bytes": found[1], "distinct": found[2]}
 
-    def refine(self, job: Row) -> Row:
-        """From bronze to gold."""
+    # ---- tables
+
+    @property
+    def tables(self) -> Tables:
+        """Those that the session was made for."""
+        assert self._tables is not None, "the session was given no tables"
+        return self._tables
+
+    def clear(self, job: Row) -> Row:
+        """Remove layers of tables; what is told of time is of no interest."""
+        self.tables.clear(*job["layers"])
+        return {}
+
+    def ingest(self, job: Row) -> Row:
+        """What a spool has more, into bronze."""
         meter = Meter(None)
-        found = refining.refine(self._spark, Path(job["tables"]))
+        found = self.tables.ingest(job["spool"])
         return {**found, **meter.read()}
 
-    def per_message(self, job: Row) -> Row:
+    def refine(self, job: Row) -> Row:
+        """What bronze has more, into silver and gold."""
+        meter = Meter(None)
+        found = self.tables.refine()
+        return {**found, **meter.read()}
+
+    def question(self, job: Row) -> Row:
         """A question to silver."""
         meter = Meter(None)
-        found = refining.per_message(self._spark, Path(job["tables"]))
+        found = ask(self._spark, job["name"])
         return {**found, **meter.read()}
+
+    # ---- rows
 
     def _frame(self, reader: Row, streaming: bool = False) -> DataFrame:
         source = self._spark.readStream if streaming else self._spark.read
@@ -253,10 +281,11 @@ def main() -> None:
     def answer(found: Row) -> None:
         print(json.dumps(found), file=answers, flush=True)
 
-    spark = make_session(json.loads(sys.stdin.readline()))
+    described = json.loads(sys.stdin.readline())
+    spark = make_session(described)
     answer({"spark": spark.version})
     with tempfile.TemporaryDirectory(prefix="rumormill-bench-") as scratch:
-        program = Program(spark, Path(scratch))
+        program = Program(spark, Path(scratch), described.get("tables"))
         for line in sys.stdin:
             try:
                 answer(program.do(json.loads(line)))

@@ -14,7 +14,7 @@ from typing import Any
 
 import bench
 from bench.kafka import install
-from bench.rows import TOPIC
+from bench.spark.rows import TOPIC
 from rumormill.core.errors import ConfigError
 from rumormill.pipeline.java import java_home
 
@@ -35,7 +35,7 @@ class Entrant:
 
     name: str
     reader: Row | None = None
-    """As :mod:`bench.spark_program` wants it."""
+    """As :mod:`bench.spark.program` wants it."""
     jars: str = ""
     server: int | None = None
     """The process that answers, if there is one."""

@@ -1,6 +1,6 @@
 """Publishes rows to a node of ours at a steady rate; prints what it did as JSON.
 
-python -m bench.publisher ADDRESS RATE ROWS SIZE
+python -m bench.spark.publisher ADDRESS RATE ROWS SIZE
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 import time
 
 import rumormill
-from bench.rows import TOPIC, Rows, due
+from bench.spark.rows import TOPIC, Rows, due
 
 TICK = 0.001
 """Seconds between two looks at the clock."""

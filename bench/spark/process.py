@@ -1,4 +1,4 @@
-"""Starts :mod:`bench.spark_program` and talks to it."""
+"""Starts :mod:`bench.spark.program` and talks to it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -29,14 +30,24 @@ class SparkProcess:
     """
 
     def __init__(
-        self, *, recommended: bool = True, jars: str = "", settings: Mapping[str, str] | None = None
+        self,
+        *,
+        recommended: bool = True,
+        jars: str = "",
+        settings: Mapping[str, str] | None = None,
+        tables: Path | None = None,
     ) -> None:
         given = {**(settings or {}), **({"spark.jars": jars} if jars else {})}
-        self._session = {"master": MASTER, "recommended": recommended, "settings": given}
+        self._session = {
+            "master": MASTER,
+            "recommended": recommended,
+            "settings": given,
+            "tables": None if tables is None else str(tables),
+        }
         self.pid = 0
 
     def __enter__(self) -> Self:
-        command = [sys.executable, "-m", "bench.spark_program"]
+        command = [sys.executable, "-m", "bench.spark.program"]
         # A file, not a pipe: nobody reads what Spark logs unless it fails.
         self._log = tempfile.TemporaryFile("w+", errors="replace")
         self._process = subprocess.Popen(

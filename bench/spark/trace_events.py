@@ -1,14 +1,13 @@
-"""Trace events of a gossipsub network as bronze Parquet, any number of them, from a seed.
+"""Trace events of a gossipsub network in a spool, any number of them, from a seed.
 
-    python -m bench.trace_events TABLES --events 20000000 --seed 1
+    python -m bench.spark.trace_events SPOOL --events 20000000 --seed 1
 
-writes ``TABLES/bronze/trace/batch_id=N/part-0.parquet``, a million events each, as captured from
-all nodes together. It is a model, not a simulation: each message travels the mesh of its topic
-with random delays, and everything that follows from them is written down. There is what a real
-trace has: a first copy from the quickest neighbour, further copies from the others, losses, gossip
-that repairs most of them (``asked``), rejections, meshes that change, packets with counts, nodes
-that die without a word and come back. Events are in the order of time but for those near the end
-of a slice of time, which may come a batch late.
+writes them as captured from all nodes together. It is a model, not a simulation: each message
+travels the mesh of its topic with random delays, and everything that follows from them is written
+down. There is what a real trace has: a first copy from the quickest neighbour, further copies from
+the others, losses, gossip that repairs most of them (``asked``), rejections, meshes that change,
+packets with counts. Events are in the order of time but for those near the end of a slice of time,
+which may come a slice late.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from __future__ import annotations
 import argparse
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from rumormill.capture.schema import TRACE_SCHEMA
-from rumormill.pipeline.lake import Lake
+from rumormill.capture.parameters import SpoolParameters
+from rumormill.capture.schema import TRACE, TRACE_SCHEMA
+from rumormill.capture.writer import SpoolWriter
 
 Integers = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
@@ -40,7 +39,8 @@ EVENTS = (
 )  # fmt: skip
 CODE = {name: code for code, name in enumerate(EVENTS)}
 REASONS = ("invalid_signature", "not_subscribed", "queue_full", "oversubscribed", "closed")
-BATCH_ROWS = 1_000_000
+SLICE_SECONDS = 10.0
+"""Events of so much time are made at once."""
 ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
@@ -118,20 +118,23 @@ class Generator:
         return np.sort(self._random.choice(self._network.nodes, wanted, replace=False))
 
     def batches(self, events: int) -> Iterator[pa.Table]:
-        """So many events, in tables of at most a million rows."""
+        """So many events, in tables of a slice of time each."""
         self._open()
-        made, left = 0, 10.0
-        rest: pa.Table | None = None
+        made = 0
         while made < events:
-            columns = self._slice(seconds=left)
-            table = self._table(columns)
-            rest = table if rest is None else pa.concat_tables([rest, table])
-            while rest.num_rows >= BATCH_ROWS and made + BATCH_ROWS <= events:
-                yield rest.slice(0, BATCH_ROWS)
-                rest, made = rest.slice(BATCH_ROWS), made + BATCH_ROWS
-            if made + rest.num_rows >= events:
-                yield rest.slice(0, events - made)
-                return
+            table = self._table(self._slice(SLICE_SECONDS)).slice(0, events - made)
+            made += table.num_rows
+            yield table
+
+    def spans(self, seconds: float) -> Iterator[pa.Table]:
+        """Such a span of time after the other, without end."""
+        self._open()
+        while True:
+            left, tables = seconds, []
+            while left > 0:
+                tables.append(self._table(self._slice(min(left, SLICE_SECONDS))))
+                left -= SLICE_SECONDS
+            yield pa.concat_tables([table.cast(TRACE_SCHEMA) for table in tables])
 
     # ---- the parts of a slice
 
@@ -353,40 +356,38 @@ def _ring_mesh(count: int, degree: int, random: np.random.Generator) -> Integers
     return links
 
 
-def write(tables: Path, events: int, network: Network = Network()) -> int:  # noqa: B008
-    """Write bronze; returns the bytes on disk."""
-    with Lake(tables).writing():
-        return _write_bronze(tables, events, network)
+def write(spool: Path, events: int, network: Network = Network()) -> int:  # noqa: B008
+    """Fill a spool; returns its bytes on disk."""
+    for batch in Generator(network).batches(events):
+        add(spool, batch)
+    return sum(file.stat().st_size for file in spool.rglob("*") if file.is_file())
 
 
-def _write_bronze(tables: Path, events: int, network: Network) -> int:
-    total = 0
-    offset = 0
-    for number, batch in enumerate(Generator(network).batches(events)):
-        folder = tables / "bronze" / "trace" / f"batch_id={number}"
-        folder.mkdir(parents=True, exist_ok=True)
-        rows = batch.num_rows
-        whole = {
-            "spool": _coded(np.zeros(rows, np.int64), pa.array(["0" * 32])),
-            "partition": pa.array(np.zeros(rows, np.int32)),
-            "offset": pa.array(np.arange(offset, offset + rows)),
-        } | dict(zip(batch.column_names, batch.columns, strict=True))
-        offset += rows
-        file = folder / "part-0.parquet"
-        pq.write_table(pa.table(whole), file, store_schema=False)
-        total += file.stat().st_size
-    return total
+def add(spool: Path, events: pa.Table, keep_bytes: int | None = None) -> None:
+    """Add these to a spool, in batches as large as a node's; old ones go if it gets too large."""
+    parameters = SpoolParameters(fsync="never", retention_bytes=keep_bytes)
+    with SpoolWriter(spool, parameters, live=False) as writer:
+        for batch in events.cast(TRACE_SCHEMA).to_batches(max_chunksize=parameters.batch_records):
+            writer.batch(TRACE, batch)
+
+
+def at_rate(events_per_second: float, network: Network = Network()) -> Network:  # noqa: B008
+    """A network like this one that makes about so many events a second."""
+    seconds = 30.0
+    first = next(Generator(network).spans(seconds))
+    factor = events_per_second * seconds / first.num_rows
+    return replace(network, messages_per_second=network.messages_per_second * factor)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.trace_events", description=__doc__)
-    parser.add_argument("tables", type=Path)
+    parser = argparse.ArgumentParser(prog="python -m bench.spark.trace_events", description=__doc__)
+    parser.add_argument("spool", type=Path)
     parser.add_argument("--events", type=int, default=20_000_000)
     parser.add_argument("--nodes", type=int, default=Network.nodes)
     parser.add_argument("--seed", type=int, default=Network.seed)
     arguments = parser.parse_args()
     network = Network(nodes=arguments.nodes, seed=arguments.seed)
-    size = write(arguments.tables, arguments.events, network)
+    size = write(arguments.spool, arguments.events, network)
     print(f"{arguments.events} events, {size / 1e6:.1f} MB")
 
 

@@ -1,0 +1,163 @@
+"""What a minute of events costs when it is the first, and when there are hundreds before it.
+
+One network is captured on and on; after each minute the spool is read into bronze, and what is new
+is refined, in one process whose Java is warm. Beside it: many small batches of another, quieter
+network, one after the other.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.formatting import number
+from bench.goals import Goal, fixed
+from bench.progress import Progress
+from bench.spark import trace_events
+from bench.spark.process import SparkProcess
+from bench.spark.readers import no_java
+from bench.spark.summary import versions
+from bench.tables import Table
+from rumormill.pipeline.session import THROUGHPUT
+
+NEIGHBOURS = 3
+"""A minute's figure is the median of so many: it, and those just before it."""
+KEPT_BYTES = 1_000_000_000
+"""Of the spool: what is in bronze need not stay there."""
+BATCH_SECONDS = 5.0
+"""Of trace time, in a small batch."""
+LAYERS = ("bronze", "silver", "gold")
+
+MINUTE_SECONDS = 9.0
+SAME = 1.2
+SMALL_SECONDS = 3.0
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class MinutesPlan:
+    """How much is measured."""
+
+    events: int = 600_000
+    """In each minute, about."""
+    minutes: tuple[int, ...] = (1, 10, 100, 300)
+    """Whose figures count; all up to the last are made."""
+    warm_up: int = 2
+    """First minutes that are made and removed again before."""
+    small: int = 5_000
+    """Events of a small batch, about."""
+    batches: int = 20
+    """Small batches; the second half counts."""
+
+
+QUICK = MinutesPlan(events=20_000, minutes=(1, 2), warm_up=1, small=500, batches=2)
+
+
+async def run(plan: MinutesPlan, progress: Progress) -> Row:
+    """Measure; returns the part ``minutes`` of the results."""
+    result: Row = {"events": plan.events, "small": plan.small, "versions": versions(), "rows": []}
+    if missing := no_java():
+        return {**result, "missing": {"spark": missing}}
+    progress.begin("minutes", plan.warm_up + max(plan.minutes) + plan.batches)
+    steps: list[Row] = []
+    with tempfile.TemporaryDirectory(prefix="rumormill-bench-") as scratch:
+        for step in _minutes(plan, Path(scratch), progress):
+            steps.append(step)
+    with tempfile.TemporaryDirectory(prefix="rumormill-bench-") as scratch:
+        small = list(_batches(plan, Path(scratch), progress))
+    result["rows"] = [{"minute": each, **figures(steps, each)} for each in plan.minutes]
+    result["steps"] = steps
+    result["small_batches"] = figures(small, len(small), (len(small) + 1) // 2)
+    return result
+
+
+def _minutes(plan: MinutesPlan, scratch: Path, progress: Progress) -> Iterator[Row]:
+    network = trace_events.at_rate(plan.events / 60)
+    with SparkProcess(settings=THROUGHPUT, tables=scratch / "tables") as spark:
+        for turn in range(plan.warm_up):
+            progress.step(f"minutes: warming up, {turn + 1} of {plan.warm_up}")
+            spool = scratch / f"warm-up-{turn}"
+            trace_events.add(spool, next(trace_events.Generator(network).spans(60.0)))
+            _step(spark, spool)
+            spark.ask("clear", layers=LAYERS)
+        spool, last = scratch / "spool", max(plan.minutes)
+        minutes = trace_events.Generator(network).spans(60.0)
+        for minute in range(1, last + 1):
+            progress.step(f"minutes: {minute} of {last}")
+            trace_events.add(spool, next(minutes), KEPT_BYTES)
+            yield _step(spark, spool)
+
+
+def _batches(plan: MinutesPlan, scratch: Path, progress: Progress) -> Iterator[Row]:
+    network = trace_events.at_rate(plan.small / BATCH_SECONDS)
+    batches = trace_events.Generator(network).spans(BATCH_SECONDS)
+    with SparkProcess(settings=THROUGHPUT, tables=scratch / "tables") as spark:
+        for turn in range(plan.batches):
+            progress.step(f"minutes: small batch {turn + 1} of {plan.batches}")
+            trace_events.add(scratch / "spool", next(batches))
+            yield _step(spark, scratch / "spool")
+
+
+def _step(spark: SparkProcess, spool: Path) -> Row:
+    ingested, refined = spark.ask("ingest", spool=str(spool)), spark.ask("refine")
+    return {
+        "events": ingested["events"],
+        "refined_events": refined["events"],
+        "ingest_seconds": ingested["seconds"],
+        "refine_seconds": refined["seconds"],
+        "seconds": ingested["seconds"] + refined["seconds"],
+        "cpu_seconds": ingested["cpu_seconds"] + refined["cpu_seconds"],
+    }
+
+
+def figures(steps: list[Row], number: int, neighbours: int = NEIGHBOURS) -> Row:
+    """Medians of a step and of those before it; of the first one, itself."""
+    chosen = steps[max(0, number - neighbours) : number] if number > 1 else steps[:1]
+    if 1 < number <= neighbours:
+        chosen = chosen[1:]  # the first one makes the tables
+    return {name: statistics.median(step[name] for step in chosen) for name in steps[0]}
+
+
+def minutes_tables(part: Row) -> list[Table]:
+    """Each minute that counts, and a small batch."""
+    if not part["rows"]:
+        return []
+    table = Table(
+        "What comes new in a minute into all tables, local[2], warm",
+        ["what", "events", "seconds", "spool to bronze", "bronze to gold", "CPU seconds"],
+        notes=[
+            f"Each the median of {NEIGHBOURS} minutes, but for the first, which makes the tables;"
+            " small batch: the median of the later half of them."
+        ],
+    )
+    rows = [(f"minute {row['minute']}", row) for row in part["rows"]]
+    for name, row in [*rows, ("small batch", part["small_batches"])]:
+        keys = ("events", "seconds", "ingest_seconds", "refine_seconds", "cpu_seconds")
+        table.lines.append([name, *(number(row[key]) for key in keys)])
+    return [table]
+
+
+def minutes_goals(part: Row) -> list[Goal]:
+    """A minute is quick, whichever it is; so is a small batch."""
+    if not part["rows"]:
+        return []
+    seconds = {row["minute"]: row["seconds"] for row in part["rows"]}
+    goals = [
+        Goal(f"minute {minute}, seconds", fixed("rumormill", each), False,
+             fixed("wanted", MINUTE_SECONDS), " s")
+        for minute, each in seconds.items()
+    ]  # fmt: skip
+    spread = max(seconds.values()) / min(seconds.values())
+    small = part["small_batches"]["seconds"]
+    return [
+        *goals,
+        Goal("the slowest of these minutes over the quickest", fixed("rumormill", spread), False,
+             fixed("wanted", SAME)),
+        Goal("a small batch, seconds", fixed("rumormill", small), False,
+             fixed("wanted", SMALL_SECONDS), " s"),
+    ]  # fmt: skip
