@@ -100,39 +100,32 @@ class State:
         stored = self._lake.read(schema.RUNS)
         counted = self._lake.read(schema.COUNTERS).where(in_minutes(self._minutes))
         pieces = running.stored_pieces(stored)
+        at = _minutes_of(opened, "at")
         split = running.split_by(stored, opened)
         spans = [(micros_of(row.since), micros_of(row.last_at)) for row in split.collect()]
-        minutes = self._opening_minutes(opened)
         if spans:
             # An opening came late, in the midst of what was taken for one run.
-            pieces, more = self._without(split, stored, spans)
-            counted = counted.unionByName(more).distinct()
-        events = self._trace.where(in_minutes(minutes, "time"))
-        at = opened.select(*running.NODE, minute_of(F.col("at")).alias("minute")).distinct()
-        return pieces.unionByName(opened).unionByName(running.activity(counted, events, at))
+            around = within("minute", [(begin - MINUTE_US, end + 1) for begin, end in spans])
+            named = F.broadcast(split.select(*running.NODE).distinct())
+            more = self._lake.read(schema.COUNTERS).where(around)
+            counted = counted.unionByName(more.join(named, list(running.NODE), "left_semi"))
+            # These minutes may hold openings that are known already, of the runs beside it too.
+            known = _minutes_of(stored.where("opened"), "since").where(around)
+            at = at.union(known.join(named, list(running.NODE), "left_semi"))
+            pieces = self._without(split, stored)
+        at = at.distinct()
+        minutes = at.select(F.unix_micros("minute").alias("minute")).distinct().collect()
+        events = self._trace.where(in_minutes([row.minute for row in minutes], "time"))
+        active = running.activity(counted, events, at)
+        return pieces.unionByName(opened).unionByName(active)
 
-    def _opening_minutes(self, opened: DataFrame) -> list[int]:
-        minute = F.unix_micros(minute_of(F.col("at"))).alias("minute")
-        return [row.minute for row in opened.select(minute).distinct().collect()]
-
-    def _without(
-        self, split: DataFrame, stored: DataFrame, spans: Sequence[tuple[int, int]]
-    ) -> tuple[DataFrame, DataFrame]:
-        """Stored runs but for those that are to be made anew, and what these are made of."""
-        whole = stored.join(
-            split.select(*running.NODE, "since"), [*running.NODE, "since"], "left_anti"
-        )
-        begun = stored.join(
-            split.select(*running.NODE, "since"), [*running.NODE, "since"], "left_semi"
-        )
-        begins = running.stored_pieces(begun.withColumn("last_at", F.col("since")))
-        around = [(begin - MINUTE_US, end + 1) for begin, end in spans]
-        counted = self._lake.read(schema.COUNTERS).where(within("minute", around))
-        named = split.select(*running.NODE).distinct()
-        return (
-            running.stored_pieces(whole).unionByName(begins),
-            counted.join(F.broadcast(named), list(running.NODE), "left_semi"),
-        )  # fmt: skip
+    def _without(self, split: DataFrame, stored: DataFrame) -> DataFrame:
+        """Stored runs; of those that are to be made anew, only that they began."""
+        keys = [*running.NODE, "since"]
+        whole = stored.join(split.select(*keys), keys, "left_anti")
+        begun = stored.join(split.select(*keys), keys, "left_semi")
+        begins = begun.withColumn("last_at", F.col("since"))
+        return running.stored_pieces(whole).unionByName(running.stored_pieces(begins))
 
     # ---- at the end
 
@@ -143,3 +136,8 @@ class State:
             self._lake.replace_whole(table, rows.coalesce(1))
         else:
             self._lake.replace_stretches(table, rows.coalesce(1), self.since_us)
+
+
+def _minutes_of(runs: DataFrame, column: str) -> DataFrame:
+    """In which minutes of which nodes something lies."""
+    return runs.select(*running.NODE, minute_of(F.col(column)).alias("minute"))
