@@ -88,6 +88,8 @@ def share_out(ranges: Sequence[Range], least: int, rows: int) -> list[Task]:
 
 def _cut(whole: Range, largest: int) -> list[Range]:
     rows = whole.end - whole.start
+    if rows == 0:
+        return []
     pieces = -(-rows // largest)
     # Equal pieces: a small one at the end would leave a core without work.
     edges = [whole.start + rows * number // pieces for number in range(pieces + 1)]
