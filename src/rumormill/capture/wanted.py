@@ -78,7 +78,10 @@ class Wanted:
 def read_query(query: dict[str, str]) -> Wanted:
     """What :meth:`Wanted.query` made; :class:`ValueError` in words for anything else."""
     topics, pattern = query.get("topics"), query.get("pattern")
-    names = json.loads(topics) if topics is not None else None
+    try:
+        names = json.loads(topics) if topics is not None else None
+    except RecursionError:
+        raise ValueError("topics are nested too deep") from None
     if names is not None and not (
         isinstance(names, list) and all(isinstance(name, str) for name in names)
     ):

@@ -118,7 +118,7 @@ class SpoolRoutes:
             raise Refusal(400, f"start must be before end, not {start} and {end}")
         try:
             wanted = read_query(dict(request.query_params))
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise Refusal(400, f"what is wanted cannot be read: {error}") from None
         found = await self._off_the_loop(
             lambda: collect(LocalLog(folder, kind), start, end, wanted)

@@ -48,6 +48,8 @@ from rumormill.capture.folder import read_marks
 from rumormill.capture.foreign.detect import examine
 from rumormill.capture.index import Header, IndexView, Record, encode_header, encode_record
 from rumormill.capture.node_client import Answer
+from rumormill.capture.topics import TopicsView, encode_topics
+from rumormill.capture.wanted import read_query
 from rumormill.cli.config import load_config
 from rumormill.cli.pub import read_lines
 from rumormill.core import base58
@@ -443,6 +445,10 @@ ENVELOPE = envelope.MAGIC + b"\x01"
 add("index", whole(search), "capture.index capture.recovery capture.local",
     pumps={"damaged records": Pump(HEADER, bytes(48)),
            "records": Pump(HEADER, encode_record(Record(1, 1, 0, 0, 1, 1, 0)))})  # fmt: skip
+add("topics of batches", whole(lambda raw: TopicsView(raw).of(7)), "capture.topics",
+    words=(encode_topics(7, ["a", "b"]), encode_topics(1 << 40, []), b"\x00", b"\xff\xff", b"a"),
+    pumps={"batches": Pump(b"", encode_topics(7, ["a"])),
+           "names": Pump(encode_topics(7, ["a"] * 500)[:12], b"a\x00")})  # fmt: skip
 add("marks", in_a_file(lambda path: read_marks(path.parent), "marks"), "capture.folder",
     pumps=JSON_PUMPS, words=JSON_WORDS)  # fmt: skip
 add("envelope", whole(envelope.decode), "capture.envelope",
@@ -834,6 +840,12 @@ add("node.toml", in_a_file(load_config), "cli.config live.settings live.setting_
 add("JSON over HTTP", whole(lambda raw: Answer(None, raw).json()),  # type: ignore[arg-type]
     "capture.node_client capture.remote node.publish_routes node.guard",
     pumps=JSON_PUMPS, words=JSON_WORDS)  # fmt: skip
+add("topics that are wanted", whole(lambda raw: read_query({"topics": raw.decode("latin-1")})),
+    "capture.wanted", pumps=JSON_PUMPS, words=JSON_WORDS)  # fmt: skip
+add("a pattern that is wanted", whole(lambda raw: read_query({"pattern": raw.decode("latin-1")})),
+    "capture.wanted", words=(b"(", b")", b"a", b"*", b"|", b"{9}", b"[", b"]", b"\\"),
+    pumps={"groups": Pump(b"", b"("), "stars": Pump(b"", b"a*"), "names": Pump(b"a", b"|a")},
+)  # fmt: skip
 add("a message over HTTP", whole(read_object), "node.json_body",
     pumps=JSON_PUMPS, words=JSON_WORDS)  # fmt: skip
 add("rows over HTTP", whole(lambda raw: decode_rows(arrow(len(raw) // 8), 1 << 20)),
