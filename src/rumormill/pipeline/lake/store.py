@@ -53,6 +53,9 @@ class Lake:
         self.spark = spark
         self.location = location
         self._known: set[str] = set()
+        self._namespaces: set[str] = set()
+        self._unwritten: set[str] = set()
+        """Tables that were made here and have no rows yet."""
 
     def name(self, table: Table) -> str:
         """As SQL calls it."""
@@ -66,8 +69,13 @@ class Lake:
         """Make a table that is not there; refuse one of another format."""
         if table.path in self._known:
             return
-        if not self.exists(table):
+        if self.exists(table):
+            self._check_format(table)
+        else:
             self._create(table)
+        self._known.add(table.path)
+
+    def _check_format(self, table: Table) -> None:
         rows = self.spark.sql(f"SHOW TBLPROPERTIES {self.name(table)}").collect()
         found = {row.key: row.value for row in rows}.get(FORMAT_KEY)
         if found != str(FORMAT):
@@ -75,11 +83,12 @@ class Lake:
                 f"{self.name(table)} has format {found or 'unknown'}, and this rumormill writes"
                 f" {FORMAT}: name other --tables, and make them anew from the spools"
             )
-        self._known.add(table.path)
 
     def _create(self, table: Table) -> None:
         catalog, namespace = self.location.catalog, self.location.namespace(table.layer)
-        self.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {quoted(catalog)}.{quoted(namespace)}")
+        if namespace not in self._namespaces:
+            self.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {quoted(catalog)}.{quoted(namespace)}")
+            self._namespaces.add(namespace)
         properties = {**PROPERTIES, FORMAT_KEY: str(FORMAT), **table.properties}
         told = ", ".join(f"'{key}' = '{_quoted(value)}'" for key, value in properties.items())
         by = {**PARTITIONS, Layout.STREAM: _stream_partitions(table)}.get(table.layout)
@@ -88,11 +97,14 @@ class Lake:
             + (f" PARTITIONED BY ({by})" if by else "")
             + f" TBLPROPERTIES ({told})"
         )
+        self._unwritten.add(table.path)
 
     def read(self, table: Table) -> DataFrame:
         """All rows of a table; it is made if it is not there."""
         self.ensure(table)
-        return self.spark.table(self.name(table))
+        rows = self.spark.table(self.name(table))
+        # What is known to be empty leaves the plan, and with it whatever would be joined to it.
+        return rows.where(F.lit(False)) if table.path in self._unwritten else rows
 
     def append(self, table: Table, rows: DataFrame, summary: Mapping[str, str]) -> None:
         """Add rows; ``summary`` stands in the same commit."""
@@ -100,6 +112,7 @@ class Lake:
         writer = rows.writeTo(self.name(table))
         for key, value in summary.items():
             writer = writer.option(f"snapshot-property.{key}", value)
+        self._unwritten.discard(table.path)
         writer.append()
 
     def replace_minutes(self, table: Table, rows: DataFrame, minutes: Sequence[int]) -> None:
@@ -117,6 +130,7 @@ class Lake:
     def replace(self, table: Table, rows: DataFrame, condition: Column) -> None:
         """Put these rows in the place of those that meet a condition, which whole files do."""
         self.ensure(table)
+        self._unwritten.discard(table.path)
         rows.writeTo(self.name(table)).overwrite(condition)
 
     def replace_whole(self, table: Table, rows: DataFrame) -> None:

@@ -22,6 +22,7 @@ from rumormill.pipeline.lake.schema import Layout, Table
 from rumormill.pipeline.lake.store import Lake
 from rumormill.pipeline.run.affected import Affected
 from rumormill.pipeline.run.graph import run_in_order
+from rumormill.pipeline.run.pace import paced
 from rumormill.pipeline.run.scope import Scope
 from rumormill.pipeline.run.state import STATE, State
 from rumormill.pipeline.run.totals import with_totals
@@ -43,6 +44,9 @@ Stage = Callable[[str], None]
 """Hears the name of each table before it is made; may raise to stop."""
 
 MARGIN_US = 120 * 1_000_000
+
+SMALLER = 5
+"""So many times fewer rows than there are events do state and gold read, or more."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +90,9 @@ class Increment:
             return None
         minutes = sorted(row.minute for row in rows)
         trace = self._lake.added(schema.TRACE, None, newest)
-        made = _Step(self, trace, new, minutes, batch == 0).run()
-        done = Refined(batch + 1, newest, sum(row.n for row in rows), made)
+        events = sum(row.n for row in rows)
+        made = _Step(self, trace, new, minutes, events, batch == 0).run()
+        done = Refined(batch + 1, newest, events, made)
         self._write_ledger(done)
         return done
 
@@ -112,7 +117,13 @@ class _Step:
     """One run of it: the events, and what was found out so far."""
 
     def __init__(
-        self, parent: Increment, trace: DataFrame, new: DataFrame, minutes: list[int], first: bool
+        self,
+        parent: Increment,
+        trace: DataFrame,
+        new: DataFrame,
+        minutes: list[int],
+        events: int,
+        first: bool,
     ) -> None:
         self._lake = parent._lake
         self._gold = parent._gold
@@ -121,20 +132,36 @@ class _Step:
         self._trace = trace
         self._new = new
         self._minutes = minutes
+        self._events = events
         self._first = first
 
     def run(self) -> list[int]:
         """All tables; the minutes that were made anew."""
-        self._write_counters()
-        state = State(self._lake, self._trace, self._minutes)
-        affected = Affected(self._lake, self._new, self._minutes, self._margin_us)
-        published = self._minutes if self._first else affected.publications(state)
-        published = self._write_deliveries(state, published)
-        others = set() if self._first else affected.others(state)
-        every = sorted({*self._minutes, *published, *others})
-        self._write_gold(state, every)
-        run_in_order({table.path: ((), self._state_work(state, table)) for table in STATE})
+        for table in (*schema.SILVER, *(each.table for each in self._gold.tables.values())):
+            self._lake.ensure(table)  # one after the other: namespaces are made once
+        spark, rows = self._lake.spark, self._rows_to_read()
+        with paced(spark, rows // SMALLER):
+            state = State(self._lake, self._trace, self._minutes)
+            run_in_order({"counters": ((), self._write_counters), **state.work()})
+            affected = Affected(self._lake, self._new, self._minutes, self._margin_us)
+            published = self._minutes if self._first else affected.publications(state)
+        with paced(spark, rows):
+            published = self._write_deliveries(state, published)
+        with paced(spark, rows // SMALLER):
+            others = set() if self._first else affected.others(state)
+            every = sorted({*self._minutes, *published, *others})
+            self._write_gold(state, every)
+            run_in_order({table.path: ((), self._state_work(state, table)) for table in STATE})
         return every
+
+    def _rows_to_read(self) -> int:
+        """About how many events deliveries are made from: new ones, and those around them."""
+        if self._first:
+            return self._events
+        around = minutes_around(self._minutes, self._margin_us, 2 * self._margin_us)
+        known = self._lake.read(schema.COUNTERS).where(within("minute", around))
+        rows = known.where("event in ('delivered', 'duplicate')").agg(F.sum("count").alias("n"))
+        return self._events + (rows.collect()[0].n or 0)
 
     def _state_work(self, state: State, table: Table) -> Callable[[], None]:
         def work() -> None:
@@ -222,8 +249,6 @@ class _Step:
 
     def _write_gold(self, state: State, minutes: list[int]) -> None:
         scope = Scope(self._lake, self._gold, minutes, self._margin_us, state.made)
-        for each in self._gold.tables.values():
-            self._lake.ensure(each.table)  # one after the other: namespaces are made once
         run_in_order(
             {
                 name: (each.after, self._work(each, scope, minutes))

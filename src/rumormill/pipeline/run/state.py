@@ -5,7 +5,7 @@ Made from what is stored and from the new events when a step begins, and written
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -44,14 +44,29 @@ class State:
         self.made: dict[str, DataFrame] = {}
 
         rare = trace.where(F.col("class") == schema.RARE)
-        since = rare.where(F.col("time") >= literal(self.since_us))
-        lately = rare.where(in_minutes(self._minutes, "time"))
-        made = self.made
-        made["sightings"] = settled(running.sightings(lately, lake.read(schema.SIGHTINGS)))
-        made["runs"] = settled(running.runs(self._pieces(lately), made["sightings"]))
-        for table, make in ((schema.SUBSCRIPTIONS, subscriptions), (schema.MESH, mesh)):
-            stored = lake.stretches(table, self.since_us)
-            made[table.name] = settled(make(since, stored, self.runs, self.since_us))
+        self._rare = rare.where(F.col("time") >= literal(self.since_us))
+        self._lately = rare.where(in_minutes(self._minutes, "time"))
+
+    def work(self) -> dict[str, tuple[Sequence[str], Callable[[], None]]]:
+        """What makes them, each after those that it reads; ``counters`` must be there before."""
+        return {
+            "sightings": ((), self._make_sightings),
+            "runs": (("counters", "sightings"), self._make_runs),
+            "subscriptions": (("runs",), lambda: self._make(schema.SUBSCRIPTIONS, subscriptions)),
+            "mesh": (("runs",), lambda: self._make(schema.MESH, mesh)),
+        }
+
+    def _make_sightings(self) -> None:
+        made = running.sightings(self._lately, self._lake.read(schema.SIGHTINGS))
+        self.made["sightings"] = settled(made)
+
+    def _make_runs(self) -> None:
+        made = running.runs(self._pieces(self._lately), self.made["sightings"])
+        self.made["runs"] = settled(made)
+
+    def _make(self, table: Table, make: Callable[..., DataFrame]) -> None:
+        stored = self._lake.stretches(table, self.since_us)
+        self.made[table.name] = settled(make(self._rare, stored, self.runs, self.since_us))
 
     @property
     def runs(self) -> DataFrame:
