@@ -33,7 +33,7 @@ def topics(tables: Tables) -> DataFrame:
     figures = _figures(sums)
     bytes_sent = F.col("payload") * F.coalesce("overhead", F.lit(1.0))
     known = F.col("payload") > 0
-    return _with_overhead(tables, figures).select(
+    return _with_overhead(tables, figures, sums).select(
         "*",
         share(F.col("expected") - F.col("missing"), F.col("expected")).alias("ratio"),
         share(F.col("duplicates"), F.col("delivered")).alias("duplicates_per_delivery"),
@@ -71,7 +71,7 @@ def _figures(sums: DataFrame) -> DataFrame:
     )
 
 
-def _with_overhead(tables: Tables, figures: DataFrame) -> DataFrame:
+def _with_overhead(tables: Tables, figures: DataFrame, sums: DataFrame) -> DataFrame:
     """With the bytes sent for each byte of payload: 1 where not all packets were traced."""
     keys = ["minute", "network"]
     links = (
@@ -80,7 +80,7 @@ def _with_overhead(tables: Tables, figures: DataFrame) -> DataFrame:
         .unionByName(tables.totals("links").select(*keys, "sent_bytes"))
     )
     sent = links.groupBy(*keys).agg(F.sum("sent_bytes").alias("sent"))
-    payload = figures.groupBy(*keys).agg(F.sum("payload").alias("all"))
+    payload = sums.groupBy(*keys).agg(F.sum("payload").alias("all"))
     both = _join(payload, sent)
     factor = F.greatest(F.lit(1.0), share(F.col("sent"), F.col("all")))
     return _join(figures, both.select(*keys, factor.alias("overhead")))
