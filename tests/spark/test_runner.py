@@ -9,12 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from rumormill.capture.schema import MESSAGES, TRACE
 from rumormill.core.errors import ConfigError, RumormillError
 from rumormill.pipeline.failures import PipelineError
+from rumormill.pipeline.lake.offsets import properties
+from rumormill.pipeline.lake.schema import MESSAGES as BRONZE_MESSAGES
+from rumormill.pipeline.lake.schema import Table
 from rumormill.pipeline.lake.store import Lake
+from rumormill.pipeline.run import runner as runner_module
+from rumormill.pipeline.run.ingest import Ingest
 from rumormill.pipeline.run.parameters import RunParameters
 from rumormill.pipeline.run.runner import Runner
 from tests.helpers.capture.many_records import read_spool
@@ -225,18 +230,103 @@ def test_after_kill_9_at_any_moment_every_row_is_there_once_and_every_table_is_r
 # ---- spoilt
 
 
-def test_rows_that_were_planned_and_not_written_are_an_error_or_counted(
+class Interrupted(BaseException):
+    """What a test puts in the place of ``kill -9``."""
+
+
+def loses_rows(patch: pytest.MonkeyPatch) -> None:
+    """Of each batch, three records in four are written."""
+    patch.setattr(Ingest, "_as_stored", lambda self, rows: rows.where("`offset` % 4 > 0"))
+
+
+def test_a_batch_that_lacks_rows_is_an_error_and_does_not_stay(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spool = make_spool(tmp_path / "spool")
-    spool.messages(["news"] * 40)
-    monkeypatch.setattr(Lake, "added_records", lambda self, table: 33)
-    tables = OwnTables(spark, tmp_path / "strict")
-    with pytest.raises(PipelineError, match="40 records were planned, but 33 written"):
+    spool, tables = make_spool(tmp_path / "spool"), OwnTables(spark, tmp_path / "tables")
+    for first in (0, 40):  # the first batch of a table has none before it to go back to
+        spool.messages(["news"] * 40, first=first)
+        with monkeypatch.context() as patch:
+            loses_rows(patch)
+            with pytest.raises(PipelineError, match="40 records were planned, but 30 written"):
+                tables.run(spool.folder, kinds=(MESSAGES,))
+        assert len(captured(tables, MESSAGES)) == first
         tables.run(spool.folder, kinds=(MESSAGES,))
-    tables = OwnTables(spark, tmp_path / "tolerant")
+        assert_each_record_once(tables, spool, MESSAGES)
+
+
+def test_a_batch_that_lacks_rows_is_found_by_the_next_run_if_the_driver_was_killed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool, tables = make_spool(tmp_path / "spool"), OwnTables(spark, tmp_path / "tables")
+    spool.messages(["news"] * 10)
+    tables.run(spool.folder, kinds=(MESSAGES,))
+    spool.messages(["news"] * 40, first=10)
+    real = Lake.append
+
+    def killed(self: Lake, *arguments: Any) -> None:
+        real(self, *arguments)
+        raise Interrupted
+
+    with monkeypatch.context() as patch:
+        loses_rows(patch)
+        patch.setattr(Lake, "append", killed)
+        with pytest.raises(Interrupted):
+            tables.run(spool.folder, kinds=(MESSAGES,))
+    spark.sql(
+        f"delete from {tables.lake.name(BRONZE_MESSAGES)} where `offset` < 0"
+    )  # a commit more
+    with pytest.raises(PipelineError, match="40 records were planned, but 30 written"):
+        tables.run(spool.folder, kinds=(MESSAGES,))
+    tables.run(spool.folder, kinds=(MESSAGES,))
+    assert_each_record_once(tables, spool, MESSAGES)
+
+
+def test_a_failure_after_a_commit_adds_no_row_twice(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool, tables = make_spool(tmp_path / "spool"), OwnTables(spark, tmp_path / "tables")
+    spool.messages(["news"] * 40)
+    monkeypatch.setattr(runner_module, "PAUSES", (0.0,))
+    real, failed = Lake.append, list[str]()
+
+    def fails_once(self: Lake, *arguments: Any) -> None:
+        real(self, *arguments)
+        if not failed:
+            failed.append("the answer to the commit was lost")
+            raise ConnectionError(failed[0])
+
+    monkeypatch.setattr(Lake, "append", fails_once)
+    heard = tables.run(spool.folder, kinds=(MESSAGES,), rows_per_batch=20)
+    assert [each["reason"] for each in heard.named("restarting")] == failed
+    assert_each_record_once(tables, spool, MESSAGES)
+
+
+def test_a_second_runner_is_an_error_of_the_first(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool, tables = make_spool(tmp_path / "spool"), OwnTables(spark, tmp_path / "tables")
+    spool.messages(["news"] * 10)
+    real = Lake.append
+
+    def two(self: Lake, table: Table, rows: DataFrame, told: dict[str, str]) -> None:
+        real(self, table, rows, told)
+        real(self, table, rows, properties(2, "{}"))
+
+    monkeypatch.setattr(Lake, "append", two)
+    with pytest.raises(PipelineError, match="is there a second runner"):
+        tables.run(spool.folder, kinds=(MESSAGES,))
+
+
+def test_where_records_may_be_skipped_those_that_were_not_written_are_counted(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool, tables = make_spool(tmp_path / "spool"), OwnTables(spark, tmp_path / "tables")
+    spool.messages(["news"] * 40)
+    loses_rows(monkeypatch)
     heard = tables.run(spool.folder, kinds=(MESSAGES,), fail_on_data_loss=False)
-    assert heard.named("skipped") == [{"kind": MESSAGES, "offsets": 7}]
+    assert heard.named("skipped") == [{"kind": MESSAGES, "offsets": 10}]
+    again = tables.run(spool.folder, kinds=(MESSAGES,), fail_on_data_loss=False)
+    assert [name for name, _ in again.events] == ["ready", "unchanged"]
 
 
 def test_a_spoilt_segment_is_named_and_skipped_only_if_asked_to(

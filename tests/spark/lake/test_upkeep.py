@@ -12,9 +12,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from rumormill.core.errors import ConfigError
+from rumormill.pipeline.lake import offsets as told_offsets
 from rumormill.pipeline.lake import upkeep as upkeeping
 from rumormill.pipeline.lake.location import Location
-from rumormill.pipeline.lake.offsets import OPTION, mark, read_offsets
+from rumormill.pipeline.lake.offsets import OFFSETS, mark, properties, read_offsets
 from rumormill.pipeline.lake.schema import BATCHES, TRACE, Layout, Table
 from rumormill.pipeline.lake.store import Lake
 from rumormill.pipeline.lake.upkeep import Policy, upkeep, upkeep_due
@@ -39,7 +40,8 @@ def append(spark: SparkSession, lake: Lake, first: int, count: int, at: datetime
     rows = spark.range(first, first + count, 1, 1).select(
         *(known.get(name, F.lit(None)).cast(types[name]).alias(name) for name in names)
     )
-    lake.append(TRACE, rows, {"rumormill.offsets": f'{{"s": {first + count}}}'})
+    end = first + count
+    lake.append(TRACE, rows, properties(end, f'{{"s": {end}}}'))
 
 
 def refined(spark: SparkSession, lake: Lake) -> None:
@@ -219,15 +221,38 @@ def test_marking_twice_adds_one_commit(
     spark: SparkSession, lake: Lake, place: Location, trace: str
 ) -> None:
     spark.sql(f"delete from {trace} where `offset` = 3")
-    assert mark(spark, trace) and not mark(spark, trace)
+    assert mark(spark, trace, 1) and not mark(spark, trace, 1)
     assert read_offsets(spark, trace) == '{"s": 50}'
-    assert OPTION == "snapshot-property.rumormill.offsets"
+    assert OFFSETS == "rumormill.offsets"
+
+
+def test_offsets_are_not_repeated_while_a_commit_that_has_them_is_kept(
+    spark: SparkSession, lake: Lake, place: Location, trace: str
+) -> None:
+    spark.sql(f"delete from {trace} where `offset` = 3")
+    assert not mark(spark, trace, 2)
+
+
+def test_upkeep_beside_a_writer_moves_no_offsets_back(
+    spark: SparkSession, lake: Lake, place: Location, trace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spark.sql(f"delete from {trace} where `offset` = 3")
+
+    def meanwhile(*arguments: Any) -> dict[str, str]:
+        append(spark, lake, 50, 10)
+        return properties(*arguments)
+
+    monkeypatch.setattr(told_offsets, "properties", meanwhile)
+    assert mark(spark, trace, 1)
+    newest = spark.table(f"{trace}.snapshots").orderBy(F.col("committed_at").desc()).first()
+    assert newest is not None and newest.summary[OFFSETS] == '{"s": 50}'
+    assert read_offsets(spark, trace) == '{"s": 60}'
 
 
 def test_a_table_that_was_never_read_into_has_no_offsets(spark: SparkSession, lake: Lake) -> None:
     lake.ensure(TRACE)
     assert read_offsets(spark, lake.name(TRACE)) is None
-    assert not mark(spark, lake.name(TRACE))
+    assert not mark(spark, lake.name(TRACE), 1)
 
 
 @pytest.mark.parametrize("wrong", [{"bronze_days": 0.0}, {"orphan_days": 0.5}])
