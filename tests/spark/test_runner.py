@@ -14,11 +14,15 @@ from pyspark.sql import DataFrame, SparkSession
 from rumormill.capture.schema import MESSAGES, TRACE
 from rumormill.core.errors import ConfigError, RumormillError
 from rumormill.pipeline.failures import PipelineError
+from rumormill.pipeline.gold.registry import Registry
 from rumormill.pipeline.lake.offsets import properties
 from rumormill.pipeline.lake.schema import MESSAGES as BRONZE_MESSAGES
+from rumormill.pipeline.lake.schema import TRACE as BRONZE_TRACE
 from rumormill.pipeline.lake.schema import Table
 from rumormill.pipeline.lake.store import Lake
+from rumormill.pipeline.lake.upkeep import expire_rows
 from rumormill.pipeline.run import runner as runner_module
+from rumormill.pipeline.run.increment import Increment, Refined
 from rumormill.pipeline.run.ingest import Ingest
 from rumormill.pipeline.run.parameters import RunParameters
 from rumormill.pipeline.run.runner import Runner
@@ -152,6 +156,71 @@ def test_late_events_and_one_of_far_in_the_future_leave_every_table_right(story:
     # Of clocks, those that are known stay known; by the last hour of the trace nothing would be.
     assert_right(story.tables, story.trace, "problems")
     assert all(row["estimated"] for row in story.tables.rows(["clocks"])["clocks"])
+
+
+# ---- older than what bronze holds
+
+HOURS = 3600.0
+
+
+def test_events_older_than_what_bronze_holds_are_told_of_and_wipe_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spool, tables = make_spool(tmp_path / "spool"), OwnTables(spark, tmp_path / "tables")
+    lake = tables.lake
+
+    def refine(rows: list[Row]) -> Refined | None:
+        """Without gold, which is made of silver."""
+        write(spool, rows)
+        Ingest(lake, TRACE, tables.parameters(spool.folder)).step()
+        return Increment(lake, gold=Registry()).run()
+
+    about = {"network": "other", "topic": "news", "message_id": b"other"}
+    other = event(40, "zoe", "published", **about)
+    trace = [*trace_rows(1), event(2.5 * HOURS, "ann", "subscribed", topic="later")]
+    refine([*trace, other])
+    removed = expire_rows(spark, lake.name(BRONZE_TRACE), BRONZE_TRACE, days=1 / 24)
+    assert removed == len(trace)
+
+    # A copy that came late, a clock that was never set, what lies too near to the border; and what
+    # happens now, which alone counts.
+    late = event(30, "ann", "delivered", topic="news", message_id=b"late", peer="bob")
+    unset = event(-YEARS / 2, "bob", "unsubscribed", topic="news")
+    near = event(1 * HOURS + 100, "bob", "subscribed", topic="news")
+    now = event(2.6 * HOURS, "bob", "subscribed", topic="later")
+    # It is about all publications of its network; bronze has no longer what they were made of.
+    promise = event(2.6 * HOURS, "zoe", "network_opened", fields='{"all_subscribers":false}')
+    done = refine([late, unset, near, now, {**promise, "network": "other"}])
+    assert done is not None and (done.events, done.too_late) == (2, 3)
+    silver = tables.rows(SILVER)
+    assert [row["message_id"] for row in silver["publications"] if row["network"] == "other"]
+    found = {
+        name: [row for row in rows if row["network"] == "gossipsub"]
+        for name, rows in silver.items()
+    }
+    assert_same_tables(found, second_opinion([*trace, now]), SILVER)
+
+    # Nothing but such events: the ledger goes on, so they are not looked at again.
+    write(spool, [late])
+    heard = tables.run(spool.folder, kinds=(TRACE,))
+    assert [name for name, _ in heard.events] == ["ready", "captured", "too_late"]
+    assert heard.named("too_late") == [{"events": 1}]
+    before = tables.snapshots()
+    heard = tables.run(spool.folder, kinds=(TRACE,))
+    assert [name for name, _ in heard.events] == ["ready", "unchanged"]
+    assert tables.snapshots() == before
+
+
+def test_a_commit_that_adds_nothing_is_looked_at_once(spark: SparkSession, tmp_path: Path) -> None:
+    tables = OwnTables(spark, tmp_path / "tables")
+    lake = tables.lake
+    lake.append(BRONZE_TRACE, lake.read(BRONZE_TRACE), {})
+    assert Increment(lake).run() is None
+    (ledger,) = tables.rows(["batches"])["batches"]
+    assert (ledger["snapshot"], ledger["batch"]) == (lake.snapshot(BRONZE_TRACE), 0)
+    before = tables.snapshots()
+    assert Increment(lake).run() is None
+    assert tables.snapshots() == before
 
 
 # ---- stopped

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from rumormill.core.errors import ConfigError
@@ -18,7 +18,9 @@ from rumormill.pipeline.lake.location import Location
 from rumormill.pipeline.lake.offsets import OFFSETS, mark, properties, read_offsets
 from rumormill.pipeline.lake.schema import BATCHES, TRACE, Layout, Table
 from rumormill.pipeline.lake.store import Lake
+from rumormill.pipeline.lake.trimmed import trimmed_until
 from rumormill.pipeline.lake.upkeep import Policy, upkeep, upkeep_due
+from rumormill.pipeline.silver.columns import micros_of
 
 EAGER = Policy(small_files=2, snapshots=2, snapshot_hours=0.0, manifests=2)
 """Everything is due."""
@@ -159,6 +161,31 @@ def test_old_rows_of_bronze_go_in_whole_hours_by_metadata_alone(
     assert read_offsets(spark, name) == '{"s": 20}'
     upkeep(spark, place, [TRACE], Policy(bronze_days=None), lambda *what: None)
     assert offsets_of(spark, name) == list(range(10, 20))
+
+
+def test_up_to_when_rows_go_is_told_before_they_do_and_never_goes_back(
+    spark: SparkSession, lake: Lake, place: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(spark, lake, 0, 10, NOW - timedelta(days=80))
+    append(spark, lake, 10, 10, NOW)
+    name, real = lake.name(TRACE), SparkSession.sql
+
+    def killed(session: SparkSession, text: str, **options: Any) -> DataFrame:
+        if text.startswith("delete"):
+            raise KeyboardInterrupt
+        return real(session, text, **options)
+
+    assert trimmed_until(spark, name) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(SparkSession, "sql", killed)
+        with pytest.raises(KeyboardInterrupt):
+            upkeep(spark, place, [TRACE], Policy(), lambda *what: None, orphans=False)
+    border = micros_of(NOW.replace(minute=0) - timedelta(days=30))
+    assert offsets_of(spark, name) == list(range(20))
+    assert trimmed_until(spark, name) == border
+    upkeep(spark, place, [TRACE], Policy(bronze_days=60), lambda *what: None, orphans=False)
+    assert offsets_of(spark, name) == list(range(10, 20))
+    assert trimmed_until(spark, name) == border
 
 
 def test_a_trace_of_last_year_stays_and_the_future_makes_nothing_older(

@@ -21,6 +21,7 @@ from rumormill.pipeline.lake.location import Location
 from rumormill.pipeline.lake.offsets import mark
 from rumormill.pipeline.lake.procedures import call
 from rumormill.pipeline.lake.schema import BATCHES, MESSAGES, TRACE, Layout, Table
+from rumormill.pipeline.lake.trimmed import will_trim
 
 Tell = Callable[[str, dict[str, object]], None]
 """Takes the name of what happened and what there is to say about it."""
@@ -125,6 +126,7 @@ def expire_rows(spark: SparkSession, name: str, table: Table, days: float) -> in
     condition = f"{column} < timestamp '{border:%Y-%m-%d %H:%M:%S}+00:00'"
     old = spark.table(name).where(condition).count()
     if old:
+        will_trim(spark, name, border)
         spark.sql(f"delete from {name} where {condition}")
     return old
 

@@ -20,6 +20,7 @@ from rumormill.pipeline.gold.registry import HOUSE, GoldTable, Registry
 from rumormill.pipeline.lake import schema
 from rumormill.pipeline.lake.schema import Layout, Table
 from rumormill.pipeline.lake.store import Lake
+from rumormill.pipeline.lake.trimmed import trimmed_until
 from rumormill.pipeline.run.affected import Affected
 from rumormill.pipeline.run.graph import run_in_order
 from rumormill.pipeline.run.scope import Scope
@@ -30,6 +31,7 @@ from rumormill.pipeline.silver.columns import (
     MINUTE_US,
     as_declared,
     in_minutes,
+    literal,
     minute_of,
     minutes_around,
     time_of,
@@ -43,6 +45,8 @@ Stage = Callable[[str], None]
 """Hears the name of each table before it is made; may raise to stop."""
 
 MARGIN_US = 120 * 1_000_000
+NEVER = -(1 << 63)
+"""Before all times."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,8 @@ class Refined:
     snapshot: int
     events: int
     minutes: list[int] = field(repr=False)
+    too_late: int = 0
+    """Events before what bronze still holds whole: they stay there, and are in no table."""
 
 
 class Increment:
@@ -79,17 +85,35 @@ class Increment:
             return None
         if refined is not None and not self._lake.has_snapshot(schema.TRACE, refined):
             refined = None  # expired long ago: everything counts as new
+        # After the snapshot was chosen: of what is gone from it, this tells by now.
+        held = trimmed_until(self._lake.spark, self._lake.name(schema.TRACE))
+        border = self._first_whole_minute(held)
         new = self._lake.added(schema.TRACE, refined, newest)
         found = new.groupBy(minute_of(F.col("time")).alias("minute")).agg(F.count("*").alias("n"))
         rows = found.select(F.unix_micros("minute").alias("minute"), "n").collect()
-        if not rows:
-            return None
-        minutes = sorted(row.minute for row in rows)
+        counts = {row.minute: row.n for row in rows if row.minute >= border}
+        too_late = sum(row.n for row in rows) - sum(counts.values())
+        if not counts:  # no rows, but a commit: small files were joined. It is not looked at again.
+            passed = Refined(batch, newest, 0, [], too_late)
+            self._write_ledger(passed)
+            return passed if too_late else None
         trace = self._lake.added(schema.TRACE, None, newest)
-        made = _Step(self, trace, new, minutes, batch == 0).run()
-        done = Refined(batch + 1, newest, sum(row.n for row in rows), made)
+        if held is not None:
+            trace = trace.where(F.col("time") >= literal(held))
+            new = new.where(F.col("time") >= literal(border))
+        made = _Step(self, trace, new, sorted(counts), batch == 0, border).run()
+        done = Refined(batch + 1, newest, sum(counts.values()), made, too_late)
         self._write_ledger(done)
         return done
+
+    def _first_whole_minute(self, held: int | None) -> int:
+        """The first that can be made of what bronze has, which is all that came since ``held``.
+
+        A minute is made of events up to the margin before it.
+        """
+        if held is None:
+            return NEVER
+        return -(-(held + self._margin_us) // MINUTE_US) * MINUTE_US
 
     def _ledger(self) -> tuple[int, int | None]:
         rows = self._lake.read(schema.BATCHES).collect()
@@ -101,8 +125,8 @@ class Increment:
             F.lit(done.snapshot).alias("snapshot"),
             F.lit(done.events).alias("events"),
             F.lit(len(done.minutes)).alias("minutes"),
-            F.lit(time_of(done.minutes[0])).alias("first_minute"),
-            F.lit(time_of(done.minutes[-1])).alias("last_minute"),
+            F.lit(time_of(done.minutes[0]) if done.minutes else None).alias("first_minute"),
+            F.lit(time_of(done.minutes[-1]) if done.minutes else None).alias("last_minute"),
             F.lit(datetime.now(UTC)).alias("refined_at"),
         )
         self._lake.replace_whole(schema.BATCHES, as_declared(row, schema.BATCHES.columns))
@@ -112,7 +136,13 @@ class _Step:
     """One run of it: the events, and what was found out so far."""
 
     def __init__(
-        self, parent: Increment, trace: DataFrame, new: DataFrame, minutes: list[int], first: bool
+        self,
+        parent: Increment,
+        trace: DataFrame,
+        new: DataFrame,
+        minutes: list[int],
+        first: bool,
+        border: int,
     ) -> None:
         self._lake = parent._lake
         self._gold = parent._gold
@@ -122,6 +152,7 @@ class _Step:
         self._new = new
         self._minutes = minutes
         self._first = first
+        self._border = border
 
     def run(self) -> list[int]:
         """All tables; the minutes that were made anew."""
@@ -129,6 +160,8 @@ class _Step:
         state = State(self._lake, self._trace, self._minutes)
         affected = Affected(self._lake, self._new, self._minutes, self._margin_us)
         published = self._minutes if self._first else affected.publications(state)
+        # What is before stays as it is: bronze has no longer what it was made of.
+        published = [minute for minute in published if minute >= self._border]
         published = self._write_deliveries(state, published)
         others = set() if self._first else affected.others(state)
         every = sorted({*self._minutes, *published, *others})

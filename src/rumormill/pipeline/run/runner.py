@@ -110,7 +110,9 @@ class Runner:
 
     def _refine(self, increment: Increment) -> Refined | None:
         done = increment.run()
-        if done is not None:
+        if done is not None and done.too_late:
+            self._tell("too_late", {"events": done.too_late})
+        if done is not None and done.minutes:
             self._tell(
                 "refined",
                 {
