@@ -20,7 +20,7 @@ from rumormill.pipeline.lake.schema import MESSAGES as BRONZE_MESSAGES
 from rumormill.pipeline.lake.schema import TRACE as BRONZE_TRACE
 from rumormill.pipeline.lake.schema import Table
 from rumormill.pipeline.lake.store import Lake
-from rumormill.pipeline.lake.upkeep import expire_rows
+from rumormill.pipeline.lake.upkeep import Policy, expire_rows
 from rumormill.pipeline.run import runner as runner_module
 from rumormill.pipeline.run.increment import Increment, Refined
 from rumormill.pipeline.run.ingest import Ingest
@@ -158,6 +158,14 @@ def test_late_events_and_one_of_far_in_the_future_leave_every_table_right(story:
     assert all(row["estimated"] for row in story.tables.rows(["clocks"])["clocks"])
 
 
+def test_messages_alone_are_something_new(spark: SparkSession, tmp_path: Path) -> None:
+    spool = make_spool(tmp_path / "one, two" / "spool")  # a path may have a comma
+    spool.messages(["news"] * 10)
+    tables = OwnTables(spark, tmp_path / "tables")
+    heard = tables.run(spool.folder, kinds=(MESSAGES,))
+    assert [name for name, _ in heard.events] == ["ready", "captured"]
+
+
 # ---- older than what bronze holds
 
 HOURS = 3600.0
@@ -221,6 +229,67 @@ def test_a_commit_that_adds_nothing_is_looked_at_once(spark: SparkSession, tmp_p
     before = tables.snapshots()
     assert Increment(lake).run() is None
     assert tables.snapshots() == before
+
+
+# ---- upkeep
+
+
+def test_a_stream_looks_after_its_tables_and_not_again_before_an_hour_has_passed(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spool, tables = make_spool(tmp_path / "spool"), OwnTables(spark, tmp_path / "tables")
+    heard, now, policy = Heard(), [0.0], Policy(snapshots=1, snapshot_hours=0.0)
+    parameters = tables.parameters(
+        spool.folder, interval=0.01, kinds=(MESSAGES,), rows_per_batch=10
+    )
+    runner = Runner(spark, parameters, heard, policy=policy, clock=lambda: now[0])
+    thread = threading.Thread(target=runner.run)
+
+    def records(count: int) -> None:
+        """Two batches more."""
+        spool.messages(["news"] * 20, first=count - 20)
+        heard.wait_until(lambda: len(heard.named("captured")) >= count // 10)
+
+    spool.messages([])
+    thread.start()
+    try:
+        records(20)
+        heard.wait_until(lambda: len(heard.named("upkeep")) == 1)
+        now[0] = 3599.0
+        records(40)
+        records(60)
+        assert len(heard.named("upkeep")) == 1
+        now[0] = 3601.0
+        heard.wait_until(lambda: len(heard.named("upkeep")) == 2)
+    finally:
+        runner.stop()
+        thread.join(PATIENCE)
+    assert not thread.is_alive()
+    assert_each_record_once(tables, spool, MESSAGES)
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_upkeep_that_fails_is_tried_again_and_one_that_is_cancelled_ends_the_stream(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped: bool
+) -> None:
+    spool, tables = make_spool(tmp_path / "spool"), OwnTables(spark, tmp_path / "tables")
+    parameters = tables.parameters(spool.folder, interval=0, kinds=(MESSAGES,))
+    heard, calls = Heard(), list[int]()
+    runner = Runner(spark, parameters, heard)
+
+    def fails_once(*arguments: Any, **options: Any) -> None:
+        calls.append(1)
+        if stopped or len(calls) == 2:
+            runner.stop()
+        if len(calls) == 1:
+            raise ConnectionError("a job was cancelled")
+
+    monkeypatch.setattr(runner_module, "PAUSES", (0.0,))
+    monkeypatch.setattr(runner_module, "upkeep_due", lambda *arguments: True)
+    monkeypatch.setattr(runner_module, "upkeep", fails_once)
+    runner.run()
+    assert len(calls) == (1 if stopped else 2)
+    assert len(heard.named("restarting")) == (0 if stopped else 1)
 
 
 # ---- stopped

@@ -43,6 +43,8 @@ class Policy:
     """How long all snapshots are kept, so that who reads one can finish."""
     manifests: int = 50
     """Lists of files: more than so many are joined."""
+    every_hours: float = 1.0
+    """How often a stream looks after its tables at most: what is younger is not removed anyway."""
     orphan_days: float = 3.0
     """Files that no snapshot knows (a killed writer left them) go when they are as old as this."""
 
