@@ -156,3 +156,11 @@ def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str])
 def test_every_command_has_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pipeline", name, "--help"]) == 0
     assert f"Example: rumormill pipeline {name} --" in capsys.readouterr().out
+
+
+def test_events_that_came_too_late_are_told_of_in_a_sentence(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command.tell_people("too_late", {"events": 1234})
+    (sentence,) = capsys.readouterr().err.splitlines()
+    assert "1,234 trace events are older" in sentence and "not in silver and gold" in sentence

@@ -9,12 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from rumormill.capture.schema import MESSAGES, TRACE
 from rumormill.core.errors import ConfigError, RumormillError
 from rumormill.pipeline.failures import PipelineError
+from rumormill.pipeline.gold.registry import Registry
+from rumormill.pipeline.lake.offsets import properties
+from rumormill.pipeline.lake.schema import MESSAGES as BRONZE_MESSAGES
+from rumormill.pipeline.lake.schema import TRACE as BRONZE_TRACE
+from rumormill.pipeline.lake.schema import Table
 from rumormill.pipeline.lake.store import Lake
+from rumormill.pipeline.lake.upkeep import Policy, expire_rows
+from rumormill.pipeline.run import runner as runner_module
+from rumormill.pipeline.run.increment import Increment, Refined
+from rumormill.pipeline.run.ingest import Ingest
 from rumormill.pipeline.run.parameters import RunParameters
 from rumormill.pipeline.run.runner import Runner
 from tests.helpers.capture.many_records import read_spool
@@ -149,6 +158,140 @@ def test_late_events_and_one_of_far_in_the_future_leave_every_table_right(story:
     assert all(row["estimated"] for row in story.tables.rows(["clocks"])["clocks"])
 
 
+def test_messages_alone_are_something_new(spark: SparkSession, tmp_path: Path) -> None:
+    spool = make_spool(tmp_path / "one, two" / "spool")  # a path may have a comma
+    spool.messages(["news"] * 10)
+    tables = OwnTables(spark, tmp_path / "tables")
+    heard = tables.run(spool.folder, kinds=(MESSAGES,))
+    assert [name for name, _ in heard.events] == ["ready", "captured"]
+
+
+# ---- older than what bronze holds
+
+HOURS = 3600.0
+
+
+def test_events_older_than_what_bronze_holds_are_told_of_and_wipe_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spool, tables = make_spool(tmp_path / "spool"), OwnTables(spark, tmp_path / "tables")
+    lake = tables.lake
+
+    def refine(rows: list[Row]) -> Refined | None:
+        """Without gold, which is made of silver."""
+        write(spool, rows)
+        Ingest(lake, TRACE, tables.parameters(spool.folder)).step()
+        return Increment(lake, gold=Registry()).run()
+
+    about = {"network": "other", "topic": "news", "message_id": b"other"}
+    other = event(40, "zoe", "published", **about)
+    trace = [*trace_rows(1), event(2.5 * HOURS, "ann", "subscribed", topic="later")]
+    refine([*trace, other])
+    removed = expire_rows(spark, lake.name(BRONZE_TRACE), BRONZE_TRACE, days=1 / 24)
+    assert removed == len(trace)
+
+    # A copy that came late, a clock that was never set, what lies too near to the border; and what
+    # happens now, which alone counts.
+    late = event(30, "ann", "delivered", topic="news", message_id=b"late", peer="bob")
+    unset = event(-YEARS / 2, "bob", "unsubscribed", topic="news")
+    near = event(1 * HOURS + 100, "bob", "subscribed", topic="news")
+    now = event(2.6 * HOURS, "bob", "subscribed", topic="later")
+    # It is about all publications of its network; bronze has no longer what they were made of.
+    promise = event(2.6 * HOURS, "zoe", "network_opened", fields='{"all_subscribers":false}')
+    done = refine([late, unset, near, now, {**promise, "network": "other"}])
+    assert done is not None and (done.events, done.too_late) == (2, 3)
+    silver = tables.rows(SILVER)
+    assert [row["message_id"] for row in silver["publications"] if row["network"] == "other"]
+    found = {
+        name: [row for row in rows if row["network"] == "gossipsub"]
+        for name, rows in silver.items()
+    }
+    assert_same_tables(found, second_opinion([*trace, now]), SILVER)
+
+    # Nothing but such events: the ledger goes on, so they are not looked at again.
+    write(spool, [late])
+    heard = tables.run(spool.folder, kinds=(TRACE,))
+    assert [name for name, _ in heard.events] == ["ready", "captured", "too_late"]
+    assert heard.named("too_late") == [{"events": 1}]
+    before = tables.snapshots()
+    heard = tables.run(spool.folder, kinds=(TRACE,))
+    assert [name for name, _ in heard.events] == ["ready", "unchanged"]
+    assert tables.snapshots() == before
+
+
+def test_a_commit_that_adds_nothing_is_looked_at_once(spark: SparkSession, tmp_path: Path) -> None:
+    tables = OwnTables(spark, tmp_path / "tables")
+    lake = tables.lake
+    lake.append(BRONZE_TRACE, lake.read(BRONZE_TRACE), {})
+    assert Increment(lake).run() is None
+    (ledger,) = tables.rows(["batches"])["batches"]
+    assert (ledger["snapshot"], ledger["batch"]) == (lake.snapshot(BRONZE_TRACE), 0)
+    before = tables.snapshots()
+    assert Increment(lake).run() is None
+    assert tables.snapshots() == before
+
+
+# ---- upkeep
+
+
+def test_a_stream_looks_after_its_tables_and_not_again_before_an_hour_has_passed(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spool, tables = make_spool(tmp_path / "spool"), OwnTables(spark, tmp_path / "tables")
+    heard, now, policy = Heard(), [0.0], Policy(snapshots=1, snapshot_hours=0.0)
+    parameters = tables.parameters(
+        spool.folder, interval=0.01, kinds=(MESSAGES,), rows_per_batch=10
+    )
+    runner = Runner(spark, parameters, heard, policy=policy, clock=lambda: now[0])
+    thread = threading.Thread(target=runner.run)
+
+    def records(count: int) -> None:
+        """Two batches more."""
+        spool.messages(["news"] * 20, first=count - 20)
+        heard.wait_until(lambda: len(heard.named("captured")) >= count // 10)
+
+    spool.messages([])
+    thread.start()
+    try:
+        records(20)
+        heard.wait_until(lambda: len(heard.named("upkeep")) == 1)
+        now[0] = 3599.0
+        records(40)
+        records(60)
+        assert len(heard.named("upkeep")) == 1
+        now[0] = 3601.0
+        heard.wait_until(lambda: len(heard.named("upkeep")) == 2)
+    finally:
+        runner.stop()
+        thread.join(PATIENCE)
+    assert not thread.is_alive()
+    assert_each_record_once(tables, spool, MESSAGES)
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_upkeep_that_fails_is_tried_again_and_one_that_is_cancelled_ends_the_stream(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped: bool
+) -> None:
+    spool, tables = make_spool(tmp_path / "spool"), OwnTables(spark, tmp_path / "tables")
+    parameters = tables.parameters(spool.folder, interval=0, kinds=(MESSAGES,))
+    heard, calls = Heard(), list[int]()
+    runner = Runner(spark, parameters, heard)
+
+    def fails_once(*arguments: Any, **options: Any) -> None:
+        calls.append(1)
+        if stopped or len(calls) == 2:
+            runner.stop()
+        if len(calls) == 1:
+            raise ConnectionError("a job was cancelled")
+
+    monkeypatch.setattr(runner_module, "PAUSES", (0.0,))
+    monkeypatch.setattr(runner_module, "upkeep_due", lambda *arguments: True)
+    monkeypatch.setattr(runner_module, "upkeep", fails_once)
+    runner.run()
+    assert len(calls) == (1 if stopped else 2)
+    assert len(heard.named("restarting")) == (0 if stopped else 1)
+
+
 # ---- stopped
 
 
@@ -225,18 +368,103 @@ def test_after_kill_9_at_any_moment_every_row_is_there_once_and_every_table_is_r
 # ---- spoilt
 
 
-def test_rows_that_were_planned_and_not_written_are_an_error_or_counted(
+class Interrupted(BaseException):
+    """What a test puts in the place of ``kill -9``."""
+
+
+def loses_rows(patch: pytest.MonkeyPatch) -> None:
+    """Of each batch, three records in four are written."""
+    patch.setattr(Ingest, "_as_stored", lambda self, rows: rows.where("`offset` % 4 > 0"))
+
+
+def test_a_batch_that_lacks_rows_is_an_error_and_does_not_stay(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spool = make_spool(tmp_path / "spool")
-    spool.messages(["news"] * 40)
-    monkeypatch.setattr(Lake, "added_records", lambda self, table: 33)
-    tables = OwnTables(spark, tmp_path / "strict")
-    with pytest.raises(PipelineError, match="40 records were planned, but 33 written"):
+    spool, tables = make_spool(tmp_path / "spool"), OwnTables(spark, tmp_path / "tables")
+    for first in (0, 40):  # the first batch of a table has none before it to go back to
+        spool.messages(["news"] * 40, first=first)
+        with monkeypatch.context() as patch:
+            loses_rows(patch)
+            with pytest.raises(PipelineError, match="40 records were planned, but 30 written"):
+                tables.run(spool.folder, kinds=(MESSAGES,))
+        assert len(captured(tables, MESSAGES)) == first
         tables.run(spool.folder, kinds=(MESSAGES,))
-    tables = OwnTables(spark, tmp_path / "tolerant")
+        assert_each_record_once(tables, spool, MESSAGES)
+
+
+def test_a_batch_that_lacks_rows_is_found_by_the_next_run_if_the_driver_was_killed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool, tables = make_spool(tmp_path / "spool"), OwnTables(spark, tmp_path / "tables")
+    spool.messages(["news"] * 10)
+    tables.run(spool.folder, kinds=(MESSAGES,))
+    spool.messages(["news"] * 40, first=10)
+    real = Lake.append
+
+    def killed(self: Lake, *arguments: Any) -> None:
+        real(self, *arguments)
+        raise Interrupted
+
+    with monkeypatch.context() as patch:
+        loses_rows(patch)
+        patch.setattr(Lake, "append", killed)
+        with pytest.raises(Interrupted):
+            tables.run(spool.folder, kinds=(MESSAGES,))
+    spark.sql(
+        f"delete from {tables.lake.name(BRONZE_MESSAGES)} where `offset` < 0"
+    )  # a commit more
+    with pytest.raises(PipelineError, match="40 records were planned, but 30 written"):
+        tables.run(spool.folder, kinds=(MESSAGES,))
+    tables.run(spool.folder, kinds=(MESSAGES,))
+    assert_each_record_once(tables, spool, MESSAGES)
+
+
+def test_a_failure_after_a_commit_adds_no_row_twice(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool, tables = make_spool(tmp_path / "spool"), OwnTables(spark, tmp_path / "tables")
+    spool.messages(["news"] * 40)
+    monkeypatch.setattr(runner_module, "PAUSES", (0.0,))
+    real, failed = Lake.append, list[str]()
+
+    def fails_once(self: Lake, *arguments: Any) -> None:
+        real(self, *arguments)
+        if not failed:
+            failed.append("the answer to the commit was lost")
+            raise ConnectionError(failed[0])
+
+    monkeypatch.setattr(Lake, "append", fails_once)
+    heard = tables.run(spool.folder, kinds=(MESSAGES,), rows_per_batch=20)
+    assert [each["reason"] for each in heard.named("restarting")] == failed
+    assert_each_record_once(tables, spool, MESSAGES)
+
+
+def test_a_second_runner_is_an_error_of_the_first(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool, tables = make_spool(tmp_path / "spool"), OwnTables(spark, tmp_path / "tables")
+    spool.messages(["news"] * 10)
+    real = Lake.append
+
+    def two(self: Lake, table: Table, rows: DataFrame, told: dict[str, str]) -> None:
+        real(self, table, rows, told)
+        real(self, table, rows, properties(2, "{}"))
+
+    monkeypatch.setattr(Lake, "append", two)
+    with pytest.raises(PipelineError, match="is there a second runner"):
+        tables.run(spool.folder, kinds=(MESSAGES,))
+
+
+def test_where_records_may_be_skipped_those_that_were_not_written_are_counted(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool, tables = make_spool(tmp_path / "spool"), OwnTables(spark, tmp_path / "tables")
+    spool.messages(["news"] * 40)
+    loses_rows(monkeypatch)
     heard = tables.run(spool.folder, kinds=(MESSAGES,), fail_on_data_loss=False)
-    assert heard.named("skipped") == [{"kind": MESSAGES, "offsets": 7}]
+    assert heard.named("skipped") == [{"kind": MESSAGES, "offsets": 10}]
+    again = tables.run(spool.folder, kinds=(MESSAGES,), fail_on_data_loss=False)
+    assert [name for name, _ in again.events] == ["ready", "unchanged"]
 
 
 def test_a_spoilt_segment_is_named_and_skipped_only_if_asked_to(

@@ -369,6 +369,11 @@ def tell_people(event: str, fields: dict[str, object]) -> None:
             warn(f"{fields['reason']}; trying again in {fields['seconds']:g} s.")
         case "skipped":
             warn(f"{fields['kind']}: {fields['offsets']} offsets brought no record (--skip-lost).")
+        case "too_late":
+            warn(
+                f"{fields['events']:,} trace events are older than what bronze still holds whole:"
+                " they are in bronze, but not in silver and gold."
+            )
         case "upkeep":
             done = [f"{key.replace('_', ' ')}: {value}" for key, value in fields.items()]
             warn("; ".join(done))

@@ -8,16 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from rumormill.core.errors import ConfigError
+from rumormill.pipeline.lake import offsets as told_offsets
 from rumormill.pipeline.lake import upkeep as upkeeping
 from rumormill.pipeline.lake.location import Location
-from rumormill.pipeline.lake.offsets import OPTION, mark, read_offsets
+from rumormill.pipeline.lake.offsets import OFFSETS, mark, properties, read_offsets
 from rumormill.pipeline.lake.schema import BATCHES, TRACE, Layout, Table
 from rumormill.pipeline.lake.store import Lake
+from rumormill.pipeline.lake.trimmed import trimmed_until
 from rumormill.pipeline.lake.upkeep import Policy, upkeep, upkeep_due
+from rumormill.pipeline.silver.columns import micros_of
 
 EAGER = Policy(small_files=2, snapshots=2, snapshot_hours=0.0, manifests=2)
 """Everything is due."""
@@ -39,7 +42,8 @@ def append(spark: SparkSession, lake: Lake, first: int, count: int, at: datetime
     rows = spark.range(first, first + count, 1, 1).select(
         *(known.get(name, F.lit(None)).cast(types[name]).alias(name) for name in names)
     )
-    lake.append(TRACE, rows, {"rumormill.offsets": f'{{"s": {first + count}}}'})
+    end = first + count
+    lake.append(TRACE, rows, properties(end, f'{{"s": {end}}}'))
 
 
 def refined(spark: SparkSession, lake: Lake) -> None:
@@ -159,6 +163,31 @@ def test_old_rows_of_bronze_go_in_whole_hours_by_metadata_alone(
     assert offsets_of(spark, name) == list(range(10, 20))
 
 
+def test_up_to_when_rows_go_is_told_before_they_do_and_never_goes_back(
+    spark: SparkSession, lake: Lake, place: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(spark, lake, 0, 10, NOW - timedelta(days=80))
+    append(spark, lake, 10, 10, NOW)
+    name, real = lake.name(TRACE), SparkSession.sql
+
+    def killed(session: SparkSession, text: str, **options: Any) -> DataFrame:
+        if text.startswith("delete"):
+            raise KeyboardInterrupt
+        return real(session, text, **options)
+
+    assert trimmed_until(spark, name) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(SparkSession, "sql", killed)
+        with pytest.raises(KeyboardInterrupt):
+            upkeep(spark, place, [TRACE], Policy(), lambda *what: None, orphans=False)
+    border = micros_of(NOW.replace(minute=0) - timedelta(days=30))
+    assert offsets_of(spark, name) == list(range(20))
+    assert trimmed_until(spark, name) == border
+    upkeep(spark, place, [TRACE], Policy(bronze_days=60), lambda *what: None, orphans=False)
+    assert offsets_of(spark, name) == list(range(10, 20))
+    assert trimmed_until(spark, name) == border
+
+
 def test_a_trace_of_last_year_stays_and_the_future_makes_nothing_older(
     spark: SparkSession, lake: Lake, place: Location
 ) -> None:
@@ -219,15 +248,38 @@ def test_marking_twice_adds_one_commit(
     spark: SparkSession, lake: Lake, place: Location, trace: str
 ) -> None:
     spark.sql(f"delete from {trace} where `offset` = 3")
-    assert mark(spark, trace) and not mark(spark, trace)
+    assert mark(spark, trace, 1) and not mark(spark, trace, 1)
     assert read_offsets(spark, trace) == '{"s": 50}'
-    assert OPTION == "snapshot-property.rumormill.offsets"
+    assert OFFSETS == "rumormill.offsets"
+
+
+def test_offsets_are_not_repeated_while_a_commit_that_has_them_is_kept(
+    spark: SparkSession, lake: Lake, place: Location, trace: str
+) -> None:
+    spark.sql(f"delete from {trace} where `offset` = 3")
+    assert not mark(spark, trace, 2)
+
+
+def test_upkeep_beside_a_writer_moves_no_offsets_back(
+    spark: SparkSession, lake: Lake, place: Location, trace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spark.sql(f"delete from {trace} where `offset` = 3")
+
+    def meanwhile(*arguments: Any) -> dict[str, str]:
+        append(spark, lake, 50, 10)
+        return properties(*arguments)
+
+    monkeypatch.setattr(told_offsets, "properties", meanwhile)
+    assert mark(spark, trace, 1)
+    newest = spark.table(f"{trace}.snapshots").orderBy(F.col("committed_at").desc()).first()
+    assert newest is not None and newest.summary[OFFSETS] == '{"s": 50}'
+    assert read_offsets(spark, trace) == '{"s": 60}'
 
 
 def test_a_table_that_was_never_read_into_has_no_offsets(spark: SparkSession, lake: Lake) -> None:
     lake.ensure(TRACE)
     assert read_offsets(spark, lake.name(TRACE)) is None
-    assert not mark(spark, lake.name(TRACE))
+    assert not mark(spark, lake.name(TRACE), 1)
 
 
 @pytest.mark.parametrize("wrong", [{"bronze_days": 0.0}, {"orphan_days": 0.5}])

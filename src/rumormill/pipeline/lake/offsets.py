@@ -1,51 +1,101 @@
 """How far the source was read: in the commit that added the rows, and so never beside the truth.
 
-Each append to bronze carries the offsets behind its last record as a property of its snapshot.
-Snapshots expire, and compaction adds new ones without the property; so :func:`mark` repeats the
-offsets in an empty commit whenever the newest snapshot lacks them.
+Each append to bronze carries, as properties of its snapshot, the offsets behind its last record and
+a number that only grows. Snapshots expire, so :func:`mark` repeats both in an empty commit before
+the last ones that have them go. Whoever compacts beside a writer may repeat offsets that are no
+longer the newest; therefore the highest number counts, not the newest commit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriterV2, SparkSession
 from pyspark.sql import functions as F
 
-PROPERTY: Final = "rumormill.offsets"
-OPTION: Final = f"snapshot-property.{PROPERTY}"
-"""For ``frame.writeTo(table).option(OPTION, offsets).append()``."""
+OFFSETS: Final = "rumormill.offsets"
+BATCH: Final = "rumormill.batch"
+PLANNED: Final = "rumormill.planned"
+"""How many rows the commit must have added; it has none where records may be skipped."""
+
+NOTHING: Final = "null"
+"""The offsets of a table whose first batch was taken back."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A commit that says how far the source was read."""
+
+    snapshot: int
+    parent: int | None
+    number: int
+    offsets: str
+    planned: int | None
+    added: int
+
+
+def properties(number: int, offsets: str, planned: int | None = None) -> dict[str, str]:
+    """What the commit of a batch carries."""
+    told = {OFFSETS: offsets, BATCH: str(number)}
+    return told if planned is None else {**told, PLANNED: str(planned)}
+
+
+def with_properties(writer: DataFrameWriterV2, told: Mapping[str, str]) -> DataFrameWriterV2:
+    """A writer whose commit carries them."""
+    for key, value in told.items():
+        writer = writer.option(f"snapshot-property.{key}", value)
+    return writer
+
+
+def last_batch(spark: SparkSession, table: str, newest: int | None = None) -> Batch | None:
+    """The batch with the highest number; None if nothing was ever read.
+
+    Only commits that led to the table as it is count: not those of a branch, nor those that were
+    rolled back. ``newest``: only so many of them.
+    """
+    found = _commits(spark, table, newest).where("offsets is not null").limit(1).collect()
+    return Batch(**found[0].asDict()) if found else None
 
 
 def read_offsets(spark: SparkSession, table: str) -> str | None:
-    """The offsets of the newest commit that has some; None if nothing was ever read.
-
-    Only commits that led to the table as it is count: not those of a branch, nor those that were
-    rolled back.
-    """
-    found = _history(spark, table).where(F.col("offsets").isNotNull()).limit(1).collect()
-    return found[0]["offsets"] if found else None
+    """The offsets of the last batch."""
+    last = last_batch(spark, table)
+    return None if last is None else last.offsets
 
 
-def mark(spark: SparkSession, table: str) -> bool:
-    """Repeat the offsets in an empty commit if the newest one lacks them; whether it had to."""
-    newest = _history(spark, table).limit(1).collect()
-    if not newest or newest[0]["offsets"] is not None:
+def mark(spark: SparkSession, table: str, newest: int) -> bool:
+    """Repeat the offsets in an empty commit if none of the newest has them; whether it had to."""
+    last, kept = last_batch(spark, table), last_batch(spark, table, newest)
+    if last is None or (kept is not None and kept.number == last.number):
         return False
-    offsets = read_offsets(spark, table)
-    if offsets is None:
-        return False
-    nothing = spark.table(table).where("false")
-    nothing.writeTo(table).option(OPTION, offsets).append()
+    empty = spark.table(table).where("false").writeTo(table)
+    with_properties(empty, properties(last.number, last.offsets)).append()
     return True
 
 
-def _history(spark: SparkSession, table: str) -> DataFrame:
-    """The table's own commits, newest first, with their offsets."""
-    commits = spark.table(f"{table}.history").where("is_current_ancestor")
-    summaries = spark.table(f"{table}.snapshots").select("snapshot_id", "summary")
+def _commits(spark: SparkSession, table: str, newest: int | None) -> DataFrame:
+    """The table's own commits, the last batch first, and each before what only repeats it."""
+    history = spark.table(f"{table}.history").where("is_current_ancestor")
+    own = history.groupBy("snapshot_id").agg(F.max("made_current_at").alias("at"))
+    if newest is not None:
+        own = own.orderBy(F.col("at").desc()).limit(newest)
+    summary = F.col("summary")
+    planned, added = summary[PLANNED].cast("bigint"), summary["added-records"].cast("bigint")
     return (
-        commits.join(summaries, "snapshot_id")
-        .orderBy(F.col("made_current_at").desc())
-        .select("snapshot_id", F.col("summary")[PROPERTY].alias("offsets"))
+        spark.table(f"{table}.snapshots")
+        .join(own, "snapshot_id")
+        .select(
+            F.col("snapshot_id").alias("snapshot"),
+            F.col("parent_id").alias("parent"),
+            F.coalesce(summary[BATCH].cast("bigint"), F.lit(0)).alias("number"),
+            summary[OFFSETS].alias("offsets"),
+            planned.alias("planned"),
+            F.coalesce(added, F.lit(0)).alias("added"),
+            F.coalesce(planned, added).isNotNull().alias("itself"),
+            "at",
+        )
+        .orderBy(F.col("number").desc(), F.col("itself").desc(), F.col("at").desc())
+        .drop("itself", "at")
     )

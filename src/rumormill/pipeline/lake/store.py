@@ -15,6 +15,8 @@ from pyspark.sql import functions as F
 
 from rumormill.core.errors import RumormillError
 from rumormill.pipeline.lake.declared import columns_of
+from rumormill.pipeline.lake.offsets import NOTHING, Batch, properties, with_properties
+from rumormill.pipeline.lake.procedures import call
 from rumormill.pipeline.lake.schema import FORMAT, MESSAGES, TRACE, Layout, Table
 from rumormill.pipeline.silver.columns import HOUR_US, Span, in_minutes, literal, within
 from rumormill.system.tables_location import Location, quoted
@@ -89,8 +91,8 @@ class Lake:
         if namespace not in self._namespaces:
             self.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {quoted(catalog)}.{quoted(namespace)}")
             self._namespaces.add(namespace)
-        properties = {**PROPERTIES, FORMAT_KEY: str(FORMAT), **table.properties}
-        told = ", ".join(f"'{key}' = '{_quoted(value)}'" for key, value in properties.items())
+        declared = {**PROPERTIES, FORMAT_KEY: str(FORMAT), **table.properties}
+        told = ", ".join(f"'{key}' = '{_quoted(value)}'" for key, value in declared.items())
         by = {**PARTITIONS, Layout.STREAM: _stream_partitions(table)}.get(table.layout)
         self.spark.sql(
             f"CREATE TABLE IF NOT EXISTS {self.name(table)} ({_columns(table)}) USING iceberg"
@@ -109,11 +111,18 @@ class Lake:
     def append(self, table: Table, rows: DataFrame, summary: Mapping[str, str]) -> None:
         """Add rows; ``summary`` stands in the same commit."""
         self.ensure(table)
-        writer = rows.writeTo(self.name(table))
-        for key, value in summary.items():
-            writer = writer.option(f"snapshot-property.{key}", value)
         self._unwritten.discard(table.path)
-        writer.append()
+        with_properties(rows.writeTo(self.name(table)), summary).append()
+
+    def take_back(self, table: Table, batch: Batch) -> None:
+        """Undo a batch, rows and offsets; and what upkeep did since, which it can do again."""
+        if batch.parent is not None:
+            parent = f"snapshot_id => {batch.parent}"
+            call(self.spark, self.location, table, "rollback_to_snapshot", parent)
+            return
+        # Nothing was before the first batch, so there is no commit to go back to.
+        empty = self.read(table).where("false").writeTo(self.name(table))
+        with_properties(empty, properties(batch.number + 1, NOTHING)).overwrite(F.lit(True))
 
     def replace_minutes(self, table: Table, rows: DataFrame, minutes: Sequence[int]) -> None:
         """Put these rows in the place of those of the minutes, and of those about all time."""
@@ -162,14 +171,6 @@ class Lake:
             .option("end-snapshot-id", until)
             .load(self.name(table))
         )
-
-    def added_records(self, table: Table) -> int:
-        """How many rows the newest commit added."""
-        newest = self.spark.table(f"{self.name(table)}.snapshots").orderBy(
-            F.col("committed_at").desc()
-        )
-        rows = newest.select(F.col("summary")["added-records"].alias("added")).limit(1).collect()
-        return int(rows[0].added or 0)
 
     def has_snapshot(self, table: Table, snapshot: int) -> bool:
         """Whether a snapshot is still there: old ones expire."""

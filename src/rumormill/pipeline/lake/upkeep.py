@@ -13,14 +13,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from rumormill.core.errors import ConfigError
 from rumormill.pipeline.lake.location import Location
 from rumormill.pipeline.lake.offsets import mark
+from rumormill.pipeline.lake.procedures import call
 from rumormill.pipeline.lake.schema import BATCHES, MESSAGES, TRACE, Layout, Table
-from rumormill.system.tables_location import quoted
+from rumormill.pipeline.lake.trimmed import will_trim
 
 Tell = Callable[[str, dict[str, object]], None]
 """Takes the name of what happened and what there is to say about it."""
@@ -42,6 +43,8 @@ class Policy:
     """How long all snapshots are kept, so that who reads one can finish."""
     manifests: int = 50
     """Lists of files: more than so many are joined."""
+    every_hours: float = 1.0
+    """How often a stream looks after its tables at most: what is younger is not removed anyway."""
     orphan_days: float = 3.0
     """Files that no snapshot knows (a killed writer left them) go when they are as old as this."""
 
@@ -86,11 +89,10 @@ def upkeep_of(
     if table.layout is Layout.STREAM and policy.bronze_days is not None:
         done["rows_removed"] = expire_rows(spark, name, table, policy.bronze_days)
     done["files_joined"] = join_files(spark, location, table, policy)
-    if table.layout is Layout.STREAM:
-        mark(spark, name)  # before any snapshot goes
     done["manifests_joined"] = join_manifests(spark, location, table, policy)
     if table.layout is Layout.STREAM:
-        mark(spark, name)
+        # Before any snapshot goes. By half, since others may commit before they go.
+        mark(spark, name, max(1, policy.snapshots // 2))
     done["snapshots_removed"] = expire_snapshots(spark, location, table, policy)
     if orphans:
         done["orphans_removed"] = remove_orphans(spark, location, table, policy)
@@ -126,6 +128,7 @@ def expire_rows(spark: SparkSession, name: str, table: Table, days: float) -> in
     condition = f"{column} < timestamp '{border:%Y-%m-%d %H:%M:%S}+00:00'"
     old = spark.table(name).where(condition).count()
     if old:
+        will_trim(spark, name, border)
         spark.sql(f"delete from {name} where {condition}")
     return old
 
@@ -147,7 +150,7 @@ def join_files(spark: SparkSession, location: Location, table: Table, policy: Po
         "min-input-files": policy.small_files + 1,
     }
     pairs = ", ".join(f"'{key}', '{value}'" for key, value in options.items())
-    answer = _call(spark, location, table, "rewrite_data_files", f"options => map({pairs})")
+    (answer,) = call(spark, location, table, "rewrite_data_files", f"options => map({pairs})")
     return int(answer["rewritten_data_files_count"])
 
 
@@ -156,7 +159,7 @@ def join_manifests(spark: SparkSession, location: Location, table: Table, policy
     name = location.table(table.layer, table.name)
     if spark.table(f"{name}.manifests").count() <= policy.manifests:
         return 0
-    answer = _call(spark, location, table, "rewrite_manifests", "use_caching => false")
+    (answer,) = call(spark, location, table, "rewrite_manifests", "use_caching => false")
     return int(answer["rewritten_manifests_count"])
 
 
@@ -173,7 +176,7 @@ def expire_snapshots(spark: SparkSession, location: Location, table: Table, poli
             return 0
         border = min(border, refined)
     keep = f"retain_last => {policy.snapshots}"
-    _call(spark, location, table, "expire_snapshots", _older_than(border), keep)
+    call(spark, location, table, "expire_snapshots", _older_than(border), keep)
     return before - _snapshots(spark, name)
 
 
@@ -191,7 +194,7 @@ def _refined_at(spark: SparkSession, location: Location) -> datetime | None:
 def remove_orphans(spark: SparkSession, location: Location, table: Table, policy: Policy) -> int:
     """Remove files in the table's folder that no snapshot knows. How many."""
     age = _older_than(datetime.now(UTC) - timedelta(days=policy.orphan_days))
-    return len(_rows(spark, location, table, "remove_orphan_files", age))
+    return len(call(spark, location, table, "remove_orphan_files", age))
 
 
 def _snapshots(spark: SparkSession, name: str) -> int:
@@ -200,20 +203,3 @@ def _snapshots(spark: SparkSession, name: str) -> int:
 
 def _older_than(border: datetime) -> str:
     return f"older_than => timestamp '{border:%Y-%m-%d %H:%M:%S.%f}+00:00'"
-
-
-def _call(
-    spark: SparkSession, location: Location, table: Table, procedure: str, *arguments: str
-) -> Row:
-    return _rows(spark, location, table, procedure, *arguments)[0]
-
-
-def _rows(
-    spark: SparkSession, location: Location, table: Table, procedure: str, *arguments: str
-) -> list[Row]:
-    """The answer of a procedure of Iceberg's."""
-    name = f"table => '{location.namespace(table.layer)}.{table.name}'"
-    catalog = quoted(location.catalog)
-    return spark.sql(
-        f"call {catalog}.system.{procedure}({', '.join([name, *arguments])})"
-    ).collect()

@@ -9,7 +9,7 @@ the next step starts from the state of the last one, finds the same minutes and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -20,6 +20,7 @@ from rumormill.pipeline.gold.registry import HOUSE, GoldTable, Registry
 from rumormill.pipeline.lake import schema
 from rumormill.pipeline.lake.schema import Layout, Table
 from rumormill.pipeline.lake.store import Lake
+from rumormill.pipeline.lake.trimmed import trimmed_until
 from rumormill.pipeline.run.affected import Affected
 from rumormill.pipeline.run.graph import run_in_order
 from rumormill.pipeline.run.pace import paced
@@ -31,6 +32,7 @@ from rumormill.pipeline.silver.columns import (
     MINUTE_US,
     as_declared,
     in_minutes,
+    literal,
     minute_of,
     minutes_around,
     time_of,
@@ -44,6 +46,8 @@ Stage = Callable[[str], None]
 """Hears the name of each table before it is made; may raise to stop."""
 
 MARGIN_US = 120 * 1_000_000
+NEVER = -(1 << 63)
+"""Before all times."""
 
 SMALLER = 5
 """So many times fewer rows than there are events do state and gold read, or more."""
@@ -57,6 +61,8 @@ class Refined:
     snapshot: int
     events: int
     minutes: list[int] = field(repr=False)
+    too_late: int = 0
+    """Events before what bronze still holds whole: they stay there, and are in no table."""
 
 
 class Increment:
@@ -83,18 +89,35 @@ class Increment:
             return None
         if refined is not None and not self._lake.has_snapshot(schema.TRACE, refined):
             refined = None  # expired long ago: everything counts as new
+        # After the snapshot was chosen: of what is gone from it, this tells by now.
+        held = trimmed_until(self._lake.spark, self._lake.name(schema.TRACE))
+        border = self._first_whole_minute(held)
         new = self._lake.added(schema.TRACE, refined, newest)
         found = new.groupBy(minute_of(F.col("time")).alias("minute")).agg(F.count("*").alias("n"))
         rows = found.select(F.unix_micros("minute").alias("minute"), "n").collect()
-        if not rows:
-            return None
-        minutes = sorted(row.minute for row in rows)
+        counts = {row.minute: row.n for row in rows if row.minute >= border}
+        too_late = sum(row.n for row in rows) - sum(counts.values())
+        if not counts:  # no rows, but a commit: small files were joined. It is not looked at again.
+            passed = Refined(batch, newest, 0, [], too_late)
+            self._write_ledger(passed)
+            return passed if too_late else None
         trace = self._lake.added(schema.TRACE, None, newest)
-        events = sum(row.n for row in rows)
-        made = _Step(self, trace, new, minutes, events, batch == 0).run()
-        done = Refined(batch + 1, newest, events, made)
+        if held is not None:
+            trace = trace.where(F.col("time") >= literal(held))
+            new = new.where(F.col("time") >= literal(border))
+        made = _Step(self, trace, new, counts, batch == 0, border).run()
+        done = Refined(batch + 1, newest, sum(counts.values()), made, too_late)
         self._write_ledger(done)
         return done
+
+    def _first_whole_minute(self, held: int | None) -> int:
+        """The first that can be made of what bronze has, which is all that came since ``held``.
+
+        A minute is made of events up to the margin before it.
+        """
+        if held is None:
+            return NEVER
+        return -(-(held + self._margin_us) // MINUTE_US) * MINUTE_US
 
     def _ledger(self) -> tuple[int, int | None]:
         rows = self._lake.read(schema.BATCHES).collect()
@@ -106,8 +129,8 @@ class Increment:
             F.lit(done.snapshot).alias("snapshot"),
             F.lit(done.events).alias("events"),
             F.lit(len(done.minutes)).alias("minutes"),
-            F.lit(time_of(done.minutes[0])).alias("first_minute"),
-            F.lit(time_of(done.minutes[-1])).alias("last_minute"),
+            F.lit(time_of(done.minutes[0]) if done.minutes else None).alias("first_minute"),
+            F.lit(time_of(done.minutes[-1]) if done.minutes else None).alias("last_minute"),
             F.lit(datetime.now(UTC)).alias("refined_at"),
         )
         self._lake.replace_whole(schema.BATCHES, as_declared(row, schema.BATCHES.columns))
@@ -121,9 +144,9 @@ class _Step:
         parent: Increment,
         trace: DataFrame,
         new: DataFrame,
-        minutes: list[int],
-        events: int,
+        counts: Mapping[int, int],
         first: bool,
+        border: int,
     ) -> None:
         self._lake = parent._lake
         self._gold = parent._gold
@@ -131,20 +154,25 @@ class _Step:
         self._stage = parent._stage
         self._trace = trace
         self._new = new
-        self._minutes = minutes
-        self._events = events
+        self._minutes = sorted(counts)
+        self._events = sum(counts.values())
         self._first = first
+        self._border = border
 
     def run(self) -> list[int]:
         """All tables; the minutes that were made anew."""
         for table in (*schema.SILVER, *(each.table for each in self._gold.tables.values())):
             self._lake.ensure(table)  # one after the other: namespaces are made once
         spark, rows = self._lake.spark, self._rows_to_read()
+        with paced(spark, rows):
+            self._write_counters()
         with paced(spark, rows // SMALLER):
             state = State(self._lake, self._trace, self._minutes)
-            run_in_order({"counters": ((), self._write_counters), **state.work()})
+            run_in_order(state.work())
             affected = Affected(self._lake, self._new, self._minutes, self._margin_us)
             published = self._minutes if self._first else affected.publications(state)
+        # What is before stays as it is: bronze has no longer what it was made of.
+        published = [minute for minute in published if minute >= self._border]
         with paced(spark, rows):
             published = self._write_deliveries(state, published)
         with paced(spark, rows // SMALLER):

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from rumormill.capture import schema as captured
 from rumormill.pipeline.failures import PipelineError
-from rumormill.pipeline.lake.offsets import PROPERTY, read_offsets
+from rumormill.pipeline.lake.offsets import Batch, last_batch, properties
 from rumormill.pipeline.lake.schema import CLASSES, MESSAGES, OTHER, TRACE
 from rumormill.pipeline.lake.store import Lake
 from rumormill.pipeline.run.parameters import RunParameters
@@ -39,14 +39,23 @@ class Ingest:
         self.table = TABLES[kind]
         start = {"startingOffsets": "earliest", **self._options}
         self._planner = Planner(read_source_options(start, streaming=True))
-        self._place = self._stored_place()
+        self._read_place()
         self.lost = 0
         """Records that were planned and not written, with ``--skip-lost``."""
 
-    def _stored_place(self) -> StreamPlace | None:
+    def _read_place(self) -> None:
+        """Where the table says that it is; what a killed driver did not compare is compared."""
         self._lake.ensure(self.table)
-        text = read_offsets(self._lake.spark, self._lake.name(self.table))
-        return None if text is None else read_place(json.loads(text), self.kind)
+        last = self._last_batch()
+        if last is not None:
+            self._check(last)
+        stored = None if last is None else json.loads(last.offsets)
+        self._place = None if stored is None else read_place(stored, self.kind)
+        self._number = 0 if last is None else last.number
+        self._known = True
+
+    def _last_batch(self) -> Batch | None:
+        return last_batch(self._lake.spark, self._lake.name(self.table))
 
     def latest(self) -> dict[str, int]:
         """How far the spools reach now."""
@@ -54,29 +63,45 @@ class Ingest:
 
     def step(self, until: dict[str, int] | None = None) -> int:
         """Add the next batch; how many records it planned. 0: there is nothing new."""
+        if not self._known:
+            self._read_place()
         place = self._planner.next_place(self._place, self._limit, until)
         if place is self._place or not place.rows:
             return 0
+        self._known = False  # if anything fails from here on, only the table knows what it has
+        number = self._number + 1
+        self.lost += place.rows - self._append(place, number)
+        self._place, self._number, self._known = place, number, True
+        return place.rows
+
+    def _append(self, place: StreamPlace, number: int) -> int:
+        """Add what a place says; how many rows were written."""
         text = json.dumps(place.to_json(), separators=(",", ":"))
         reader = self._lake.spark.read.format("rumormill").options(**self._options)
         rows = reader.option("place", text).load()
-        self._lake.append(self.table, self._as_stored(rows), {PROPERTY: text})
-        self._compare(place)
-        self._place = place
-        return place.rows
+        told = properties(number, text, place.rows if self._strict else None)
+        self._lake.append(self.table, self._as_stored(rows), told)
+        last = self._last_batch()
+        if last is None or (last.number, last.offsets) != (number, text):
+            raise PipelineError(
+                f"{self._lake.name(self.table)}: the last batch is another's; is there a second"
+                " runner for these tables?"
+            )
+        self._check(last)
+        return last.added
 
     def _as_stored(self, rows: DataFrame) -> DataFrame:
         return with_class(rows) if self.kind == captured.TRACE else rows
 
-    def _compare(self, place: StreamPlace) -> None:
-        """What was planned and what was written."""
-        missing = place.rows - self._lake.added_records(self.table)
-        if missing and self._strict:
-            raise PipelineError(
-                f"{self._lake.name(self.table)}: {place.rows} records were planned, but"
-                f" {place.rows - missing} written"
-            )
-        self.lost += missing
+    def _check(self, batch: Batch) -> None:
+        """What was planned and what was written; where they differ, the batch does not stay."""
+        if batch.planned in (None, batch.added):
+            return
+        self._lake.take_back(self.table, batch)
+        raise PipelineError(
+            f"{self._lake.name(self.table)}: {batch.planned} records were planned, but"
+            f" {batch.added} written; they were taken back"
+        )
 
 
 def with_class(trace: DataFrame) -> DataFrame:
@@ -96,7 +121,7 @@ def _options(kind: str, parameters: RunParameters) -> dict[str, str]:
         options["includeHeaders"] = "true"
     for key, sources in (("spool", parameters.folders), ("node", parameters.nodes)):
         if sources:
-            options[key] = ",".join(sources)
+            options[key] = json.dumps(sources)  # a path may have commas
     if parameters.token is not None:
         options["token"] = parameters.token
     return options

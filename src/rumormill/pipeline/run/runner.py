@@ -11,7 +11,9 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +26,7 @@ from rumormill.pipeline.gold import HOUSE
 from rumormill.pipeline.lake import schema
 from rumormill.pipeline.lake.store import Lake
 from rumormill.pipeline.lake.upkeep import Policy, upkeep, upkeep_due
-from rumormill.pipeline.run.increment import Increment, Refined
+from rumormill.pipeline.run.increment import Increment
 from rumormill.pipeline.run.ingest import Ingest
 from rumormill.pipeline.run.parameters import RunParameters
 from rumormill.pipeline.silver.columns import SECOND_US, time_of
@@ -44,12 +46,18 @@ class Runner:
         spark: SparkSession,
         parameters: RunParameters,
         tell: Tell = lambda event, fields: None,
+        *,
+        policy: Policy = Policy(),  # noqa: B008 (it cannot change)
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._spark = spark
         self._parameters = parameters
         self._tell = tell
         self._stopping = threading.Event()
         self._failures = 0
+        self._policy = replace(policy, bronze_days=parameters.keep_days)
+        self._clock = clock
+        self._kept_up_at: float | None = None
         for module in parameters.gold:
             import_gold(module)
 
@@ -71,6 +79,8 @@ class Runner:
         while not self._stopping.is_set():
             try:
                 self._turn(ingests, increment)
+                if not parameters.once:
+                    self._keep_up(lake)
                 self._failures = 0
             except Exception as error:
                 if self._stopping.is_set():  # it is what was cancelled
@@ -79,38 +89,48 @@ class Runner:
                 continue
             if parameters.once:
                 return
-            if upkeep_due(self._spark, location, schema.BRONZE):
-                self.keep_up(lake)
             self._stopping.wait(parameters.interval)
 
-    def keep_up(self, lake: Lake) -> None:
-        """Remove what is old, join what is small."""
-        tables = [*schema.BRONZE, *schema.SILVER, *(each.table for each in HOUSE.tables.values())]
-        policy = Policy(bronze_days=self._parameters.keep_days)
-        upkeep(self._spark, lake.location, tables, policy, self._tell, orphans=False)
+    def _keep_up(self, lake: Lake) -> None:
+        """Remove what is old, join what is small; if it is due, and was not done lately."""
+        now, policy, last = self._clock(), self._policy, self._kept_up_at
+        lately = last is not None and now < last + 3600 * policy.every_hours
+        if lately or self._stopping.is_set():
+            return
+        if upkeep_due(self._spark, lake.location, schema.BRONZE, policy):
+            gold = [each.table for each in HOUSE.tables.values()]
+            tables = [*schema.BRONZE, *schema.SILVER, *gold]
+            wanted = (table for table in tables if not self._stopping.is_set())
+            upkeep(self._spark, lake.location, wanted, policy, self._tell, orphans=False)
+            self._kept_up_at = now
 
     def _turn(self, ingests: list[Ingest], increment: Increment) -> None:
         """Read what there is now, and refine it; in several steps if it is very much."""
-        refined = None
+        changed = False
         until = {ingest.kind: ingest.latest() for ingest in ingests}
         unrefined = 0
         for ingest in ingests:
             before = ingest.lost
             while not self._stopping.is_set() and (rows := ingest.step(until[ingest.kind])):
                 self._tell("captured", {"kind": ingest.kind, "records": rows})
+                changed = True
                 unrefined += rows if ingest.kind == TRACE else 0
                 if unrefined >= self._parameters.rows_per_step:
-                    refined, unrefined = self._refine(increment) or refined, 0
+                    self._refine(increment)
+                    unrefined = 0
             if ingest.lost > before:
                 self._tell("skipped", {"kind": ingest.kind, "offsets": ingest.lost - before})
         if TRACE in self._parameters.kinds and not self._stopping.is_set():
-            refined = self._refine(increment) or refined
-        if self._parameters.once and refined is None:
+            changed = self._refine(increment) or changed
+        if self._parameters.once and not changed:
             self._tell("unchanged", {})
 
-    def _refine(self, increment: Increment) -> Refined | None:
+    def _refine(self, increment: Increment) -> bool:
+        """One step; whether it had anything to do."""
         done = increment.run()
-        if done is not None:
+        if done is not None and done.too_late:
+            self._tell("too_late", {"events": done.too_late})
+        if done is not None and done.minutes:
             self._tell(
                 "refined",
                 {
@@ -120,7 +140,7 @@ class Runner:
                     "last_minute": time_of(done.minutes[-1]).isoformat(),
                 },
             )
-        return done
+        return done is not None
 
     def _begin_table(self, table: str) -> None:
         if self._stopping.is_set():

@@ -48,10 +48,10 @@ class State:
         self._lately = rare.where(in_minutes(self._minutes, "time"))
 
     def work(self) -> dict[str, tuple[Sequence[str], Callable[[], None]]]:
-        """What makes them, each after those that it reads; ``counters`` must be there before."""
+        """What makes them, each after those that it reads; ``counters`` are there before."""
         return {
             "sightings": ((), self._make_sightings),
-            "runs": (("counters", "sightings"), self._make_runs),
+            "runs": (("sightings",), self._make_runs),
             "subscriptions": (("runs",), lambda: self._make(schema.SUBSCRIPTIONS, subscriptions)),
             "mesh": (("runs",), lambda: self._make(schema.MESH, mesh)),
         }
