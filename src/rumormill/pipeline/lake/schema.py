@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """Of all tables together; raised when a column changes its name, type or meaning."""
 
 
