@@ -15,10 +15,10 @@ from rumormill.pipeline.silver.columns import (
     MINUTE_US,
     Span,
     in_minutes,
-    micros_of,
     minutes_around,
     within,
 )
+from rumormill.system.times import micros_of
 from tests.helpers.second_opinion.pipeline import new_lake
 
 BEGIN = micros_of(datetime(2026, 3, 1, 12, 0, tzinfo=UTC))

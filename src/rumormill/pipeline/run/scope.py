@@ -19,9 +19,9 @@ from rumormill.pipeline.silver.columns import (
     literal,
     minutes_around,
     settled,
-    time_of,
     within,
 )
+from rumormill.system.times import time_of
 
 
 class Scope:

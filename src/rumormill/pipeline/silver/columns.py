@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Final
 
@@ -12,11 +11,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from rumormill.pipeline.lake.declared import columns_of
+from rumormill.system.times import time_of
 
 SECOND_US: Final = 1_000_000
 MINUTE_US: Final = 60 * SECOND_US
 HOUR_US: Final = 60 * MINUTE_US
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Span = tuple[int, int]
 """A range of times in microseconds, the second not included."""
@@ -29,22 +28,6 @@ def minute_of(time: Column) -> Column:
     """
     micros = F.unix_micros(time)
     return F.timestamp_micros(micros - F.pmod(micros, F.lit(MINUTE_US)))
-
-
-def micros_of(time: datetime) -> int:
-    """Microseconds since 1970."""
-    if time.tzinfo is None:  # as Spark hands times over: in the zone of the process
-        time = time.astimezone(UTC)
-    return (time - EPOCH) // timedelta(microseconds=1)
-
-
-def time_of(micros: int) -> datetime:
-    """The other way round.
-
-    >>> time_of(micros_of(EPOCH) + 1_500_000).isoformat()
-    '1970-01-01T00:00:01.500000+00:00'
-    """
-    return EPOCH + timedelta(microseconds=micros)
 
 
 def literal(micros: int) -> Column:
