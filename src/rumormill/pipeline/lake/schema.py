@@ -176,8 +176,7 @@ BATCHES: Final = Table(
     " last_minute timestamp, refined_at timestamp",
     Layout.WHOLE,
 )
-"""The ledger: up to which snapshot of ``bronze.trace`` everything is refined. The newest rows of it
-only, the last one last."""
+"""The ledger, one row: up to which snapshot of ``bronze.trace`` everything is refined."""
 
 BRONZE: Final = (MESSAGES, TRACE)
 SILVER: Final = (
