@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -136,6 +138,45 @@ def test_a_node_that_stays_away_is_named(spool: TestSpool) -> None:
     log = RemoteLog(node.address, "messages", retry_seconds=0.2)
     with pytest.raises(NodeAwayError, match=rf"{node.address}: the node is away \(connection ref"):
         log.bounds()
+
+
+def test_a_node_that_never_answers_costs_no_more_than_the_patience() -> None:
+    problems: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # dialled, and never answered
+        log = RemoteLog(f"http://127.0.0.1:{silent.getsockname()[1]}", "messages", retry_seconds=1)
+
+        def ask() -> None:
+            try:
+                log.bounds()
+            except NodeAwayError as error:
+                problems.append(str(error))
+
+        asking = threading.Thread(target=ask, daemon=True)
+        asking.start()
+        asking.join(30)
+    assert problems == [f"{log.source}: the node is away (no answer); it was tried for 1 s"]
+    log.close()
+
+
+def test_an_answer_that_keeps_coming_is_read_beyond_the_patience() -> None:
+    asked = 0
+
+    def slowly(request: BaseHTTPRequestHandler) -> None:
+        nonlocal asked
+        asked += 1
+        body = b'{"spool": "s", "earliest": 1, "latest": 2}'
+        request.send_response(200)
+        request.send_header("Content-Length", str(len(body)))
+        request.end_headers()
+        for begin in range(0, len(body), 10):
+            time.sleep(0.1)
+            request.wfile.write(body[begin : begin + 10])
+
+    with stranger(slowly) as address:
+        log = RemoteLog(address, "messages", retry_seconds=0.2)
+        assert log.bounds() == (1, 2)
+        log.close()
+    assert asked == 1
 
 
 def test_another_spool_at_the_same_address_is_refused(tmp_path: Path) -> None:

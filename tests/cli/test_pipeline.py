@@ -7,6 +7,7 @@ import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -128,6 +129,38 @@ def test_java_is_set_up_for_as_many_records_as_the_spools_have(
     assert command.quick_settings(stream) == THROUGHPUT
     spool.messages(["news"], first=30)
     assert command.quick_settings(once) == THROUGHPUT
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_file_that_knows_the_tables_on_s3_is_named(
+    as_json: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class NoRunner:
+        def __init__(self, *arguments: object) -> None: ...
+
+        def stop(self) -> None: ...
+
+        def run(self) -> None: ...
+
+    def no_spark(*arguments: object) -> None:
+        work = arguments[-1]
+        assert callable(work)
+        work(MagicMock(), lambda stop: None)
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr("rumormill.pipeline.run.runner.Runner", NoRunner)
+    monkeypatch.setattr(command, "with_spark", no_spark)
+    assert main([*RUN, "s3://bucket/path", *(["--json"] if as_json else [])]) == 0
+    said = capsys.readouterr()
+    file = f"{tmp_path}/rumormill/catalogs/bucket-path-"
+    if as_json:
+        (event,) = map(json.loads, said.out.splitlines())
+        assert event["event"] == "catalog" and event["file"].startswith(file)
+    else:
+        assert f"which tables there are stands in {file}" in said.err
 
 
 def test_what_several_threads_tell_at_once_is_a_line_each(

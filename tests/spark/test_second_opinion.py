@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -73,6 +74,21 @@ def test_a_trace_that_arrives_in_any_parts_and_order_gives_the_same_tables(
     trace = random_trace(shape)
     batches = random_batches(trace, parts, seed)
     assert_same_tables(rows(tables_in_batches(spark, batches)), second_opinion(trace))
+
+
+@pytest.mark.parametrize("in_turn", [False, True], ids=["at once", "in turn"])
+def test_networks_that_are_hours_apart_have_each_its_own_last_hour(
+    spark: SparkSession, in_turn: bool
+) -> None:
+    shape = Shape(seed=7, promises=("every", "every", "newest"), nodes=3, minutes=5, messages=20)
+    trace = random_trace(replace(shape, wrong_clocks=True))
+    networks = sorted({row["network"] for row in trace})
+    for row in trace:
+        row["time"] += timedelta(minutes=70) * networks.index(row["network"])
+    parts = [[row for row in trace if row["network"] == network] for network in networks]
+    wanted = second_opinion(trace)
+    assert {row["network"] for row in wanted["clocks"] if row["estimated"]} == set(networks)
+    assert_same_tables(rows(tables_in_batches(spark, parts if in_turn else [trace])), wanted)
 
 
 @pytest.mark.slow

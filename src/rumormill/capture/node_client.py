@@ -2,17 +2,19 @@
 
 A node that is away for a while (it restarts, the network hiccups) is asked again, with growing
 pauses; when the patience is over, one sentence names the node and says what the last try met.
+No try begins after that time, and none waits past it: only an answer that keeps coming is read on.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
-from urllib3 import PoolManager, Retry
-from urllib3.exceptions import HTTPError, LocationParseError, MaxRetryError
+from urllib3 import PoolManager, Retry, Timeout
+from urllib3.exceptions import HTTPError, LocationParseError
 from urllib3.exceptions import TimeoutError as NoAnswerError
 from urllib3.util import parse_url
 
@@ -25,11 +27,22 @@ LARGEST_ANSWER: Final = 256 << 20
 ANSWER_SECONDS: Final = 60.0
 """Without a byte for so long, the node counts as away."""
 
+SHORTEST_TRY: Final = 2.0
+"""Seconds that a try has, however little is left: a node under load needs some to answer."""
+
 FIRST_PAUSE: Final = 0.05
 LONGEST_PAUSE: Final = 2.0
 
 BUSY: Final = (429, 502, 503, 504)
 """Answers that mean: not now. Every other one would be the same again."""
+
+PAUSES: Final = Retry(
+    total=None,
+    backoff_factor=FIRST_PAUSE,
+    backoff_max=LONGEST_PAUSE,
+    backoff_jitter=FIRST_PAUSE,  # many tasks must not come back as one
+)
+"""How long to wait after each try. How often is our own affair: urllib3 counts tries, not time."""
 
 
 class NodeAwayError(SpoolError):
@@ -87,7 +100,7 @@ class NodeClient:
         self.address = address.rstrip("/")
         self._seconds = retry_seconds
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        self._pool = PoolManager(timeout=ANSWER_SECONDS, maxsize=1)
+        self._pool = PoolManager(maxsize=1)
 
     def get(self, path: str, **query: int | str) -> Answer:
         """Ask for something."""
@@ -110,64 +123,50 @@ class NodeClient:
         headers: Mapping[str, str],
     ) -> Answer:
         url = f"{self.address}{path}" + (f"?{urlencode(query)}" if query else "")
-        tries: Retry | None = _retries(self._seconds)
-        while tries is not None:
+        pauses = PAUSES
+        deadline = time.monotonic() + self._seconds
+        while True:
+            left = min(max(deadline - time.monotonic(), SHORTEST_TRY), ANSWER_SECONDS)
             try:
-                response = self._pool.urlopen(
-                    method, url, body=body, headers={**self._headers, **headers}, retries=tries,
-                    redirect=False, preload_content=False,
-                )  # fmt: skip
-                tries = response.retries or tries
-                with response:
-                    content = response.read(LARGEST_ANSWER + 1)
-            except MaxRetryError as error:
-                raise self._away(_words(error.reason or error)) from None
-            except (HTTPError, OSError) as error:  # it broke off within the answer
-                try:
-                    tries = tries.increment(method, url, error=error)
-                except (MaxRetryError, HTTPError):
-                    raise self._away(_words(error)) from None
-                tries.sleep()
-                continue
-            if len(content) > LARGEST_ANSWER:
-                raise SpoolError(f"{self.address}: sent more than {LARGEST_ANSWER} bytes at once")
-            return self._checked(response.status, Answer(response.headers, content))
-        raise AssertionError("there is always another try, or an error")
+                status, answer = self._try(method, url, body, headers, left)
+            except (HTTPError, OSError) as error:
+                problem = _words(error)
+            else:
+                if status < 300:
+                    return answer
+                refusal = NodeRefusedError(self.address, status, _details(answer))
+                if status not in BUSY:
+                    raise refusal
+                problem = str(refusal.details.get("error") or f"status {status}")
+            if pauses.get_backoff_time() < LONGEST_PAUSE:
+                pauses = pauses.increment(method, url)
+            pause = pauses.get_backoff_time()
+            if time.monotonic() + pause >= deadline:
+                raise NodeAwayError(
+                    f"{self.address}: the node is away ({problem}); "
+                    f"it was tried for {self._seconds:g} s"
+                )
+            time.sleep(pause)
 
-    def _checked(self, status: int, answer: Answer) -> Answer:
-        if status < 300:
-            return answer
-        try:
-            details = answer.json()
-        except ValueError:
-            details = {}
-        if status in BUSY:
-            raise self._away(str(details.get("error") or f"status {status}"))
-        raise NodeRefusedError(self.address, status, details)
-
-    def _away(self, problem: str) -> NodeAwayError:
-        return NodeAwayError(
-            f"{self.address}: the node is away ({problem}); it was tried for {self._seconds:g} s"
-        )
+    def _try(
+        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str], seconds: float
+    ) -> tuple[int, Answer]:
+        """Ask once; the node has so many seconds to begin, and then for each piece."""
+        with self._pool.urlopen(
+            method, url, body=body, headers={**self._headers, **headers}, retries=False,
+            timeout=Timeout(total=seconds), redirect=False, preload_content=False,
+        ) as response:  # fmt: skip
+            content = response.read(LARGEST_ANSWER + 1)
+        if len(content) > LARGEST_ANSWER:
+            raise SpoolError(f"{self.address}: sent more than {LARGEST_ANSWER} bytes at once")
+        return response.status, Answer(response.headers, content)
 
 
-def _retries(seconds: float) -> Retry:
-    """As many as have room, with their pauses, in these seconds."""
-    count, total = 0, 0.0
-    while (total := total + min(FIRST_PAUSE * 2**count, LONGEST_PAUSE)) <= seconds:
-        count += 1
-    return Retry(
-        total=count,
-        redirect=0,
-        status_forcelist=BUSY,
-        allowed_methods=None,
-        backoff_factor=FIRST_PAUSE,
-        backoff_max=LONGEST_PAUSE,
-        backoff_jitter=FIRST_PAUSE,  # many tasks must not come back as one
-        raise_on_status=False,
-        raise_on_redirect=False,
-        respect_retry_after_header=False,
-    )
+def _details(answer: Answer) -> dict[str, Any]:
+    try:
+        return answer.json()
+    except ValueError:
+        return {}
 
 
 def _words(error: BaseException) -> str:

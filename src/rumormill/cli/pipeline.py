@@ -222,6 +222,8 @@ def run_pipeline(
 
     def work(spark: SparkSession, on_stop: OnStop) -> None:
         with teller(spark, "pipeline", as_json) as tell:
+            if location.state is not None:
+                tell("catalog", {"file": str(location.state)})
             runner = Runner(spark, parameters, tell)
             on_stop(runner.stop)
             runner.run()
@@ -365,6 +367,8 @@ def tell_json(event: str, fields: dict[str, object]) -> None:
 def tell_people(event: str, fields: dict[str, object]) -> None:
     """What a person wants to know of, on stderr."""
     match event:
+        case "catalog":
+            warn(f"which tables there are stands in {fields['file']}.")
         case "restarting":
             warn(f"{fields['reason']}; trying again in {fields['seconds']:g} s.")
         case "skipped":

@@ -8,7 +8,7 @@ from rumormill.system.packages import require
 def require_spark() -> None:
     """Raise :class:`ConfigError` with the command that helps, if a package is missing."""
     require(
-        ("pyspark", "pyarrow", "pandas", "urllib3", "pyiceberg"),
+        ("pyspark", "pyarrow", "pandas", "urllib3"),
         "rumormill[spark]",
         "the pipeline",
         key="pipeline",

@@ -79,6 +79,8 @@ JARS: Final = "spark.jars"
 CLASS_PATH: Final = "spark.driver.extraClassPath"
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 REPOSITORIES: Final = "spark.jars.repositories"
+OWN_JARS: Final = (JARS, "spark.jars.packages", CLASS_PATH)
+"""Where users name jars of their own."""
 
 
 def spark_session(
@@ -142,9 +144,13 @@ def cores_of(master: str) -> int:
 def jar_settings(
     location: Location, local: bool, settings: Mapping[str, str | int | bool]
 ) -> dict[str, str]:
-    """How Java gets the table format: on the path of this machine, or sent to the executors."""
+    """How Java gets the table format: on the path of this machine, or sent to the executors.
+
+    What the user's own settings name is neither looked for nor fetched.
+    """
     key, between = (CLASS_PATH, os.pathsep) if local else (JARS, ",")
-    paths = local_jars(needed(location), str(settings.get(REPOSITORIES, "")))
+    own = " ".join(str(settings[each]) for each in OWN_JARS if each in settings)
+    paths = local_jars(needed(location, own), str(settings.get(REPOSITORIES, "")))
     if not paths:
         return {}
     given = [str(settings[key])] if key in settings else []

@@ -23,7 +23,7 @@ Namer = Callable[[str, str], str]
 ALERTS: Final = "docs/alerts.md"
 """Where each kind of alert has a section of its name."""
 
-LOSSES: Final = ("lost", "gap", "captured")
+LOSSES: Final = ("lost", "captured")
 """In the kind of a problem that the tables tell: something is gone, not only uncertain."""
 
 NEGATIVE_LATENCY: Final = "negative_latency"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -26,12 +26,12 @@ from pyiceberg.types import TimestamptzType
 
 from rumormill.core.errors import RumormillError
 from rumormill.system.tables_location import Kind, Location, parse_tables
+from rumormill.system.times import time_of
 
 LAYERS: Final = ("gold", "silver")
 TITLE: Final = "rumormill.title"
 ATTEMPTS: Final = 3
 EVERYTHING: Final = AlwaysTrue()
-EPOCH: Final = datetime.fromtimestamp(0, UTC)
 
 Opened = dict[str, Table]
 """By namespace and name, as ``gold.topics``."""
@@ -110,7 +110,7 @@ class Store:
                         found.append(from_bytes(field.field_type, bounds[field.field_id]))
         if not found:
             return None
-        return _time(min(found)), _time(max(found))
+        return time_of(min(found)), time_of(max(found))
 
     def literal(self, path: str, minute: datetime) -> str:
         """A time as a condition on this table's minutes has it."""
@@ -129,10 +129,6 @@ class Store:
         except (pa.ArrowException, ValueError, OSError, EOFError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise TablesError(f"{self.place}: {path} cannot be read ({reason})") from error
-
-
-def _time(microseconds: int) -> datetime:
-    return EPOCH + timedelta(microseconds=microseconds)
 
 
 def open_store(place: str) -> Store:

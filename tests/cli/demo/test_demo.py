@@ -168,6 +168,18 @@ def test_without_iceberg_it_is_said_why_there_are_no_tables(
     assert "cannot get org.apache.iceberg" in str(missing_for_spark())
 
 
+def test_old_tables_where_the_demo_is_started_are_no_reason_to_do_without_spark(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("pyspark")
+    monkeypatch.setattr("rumormill.pipeline.java.java_home", lambda: Path("java"))
+    monkeypatch.setattr("rumormill.pipeline.lake.jars.local_jars", lambda *wanted: [])
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "tables.json").touch()
+    monkeypatch.chdir(tmp_path)
+    assert missing_for_spark() is None
+
+
 def test_an_act_for_which_something_is_not_installed_is_left_out_in_a_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

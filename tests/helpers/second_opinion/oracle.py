@@ -116,16 +116,35 @@ def _make_offsets(database: duckdb.DuckDBPyConnection) -> None:
 def _make_clocks(database: duckdb.DuckDBPyConnection) -> None:
     database.execute(
         "create table clocks (network text, node text, offset_ms double, uncertainty_ms double,"
-        " links int, estimated boolean, applied boolean)"
+        " links int, estimated boolean, applied boolean, linked_at timestamp)"
     )
-    last = database.execute("select max(minute) from counters").fetchall()[0][0]
     nodes: dict[str, list[str]] = defaultdict(list)
     for network, node in database.execute("select distinct network, node from runs").fetchall():
         nodes[network].append(node)
     for network, members in nodes.items():
-        found = clocks(_least(database, network, last, MINUTES_OF_CLOCKS))
-        rows = [(network, node, *_figures(found.get(node))) for node in members]
-        database.executemany("insert into clocks values (?, ?, ?, ?, ?, ?, ?)", rows)
+        asked = database.execute("select max(minute) from ways where network = ?", [network])
+        last = asked.fetchall()[0][0] or datetime.max
+        least = _least(database, network, last, MINUTES_OF_CLOCKS)
+        found, linked = clocks(least), _linked_at(database, network, least)
+        rows = [(network, node, *_figures(found.get(node)), linked.get(node)) for node in members]
+        database.executemany("insert into clocks values (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def _linked_at(
+    database: duckdb.DuckDBPyConnection, network: str, least: Ways
+) -> dict[str, datetime]:
+    """The last minute up to which each node had both ways of a link."""
+    asked = database.execute(
+        "select peer, node, max(minute) from ways where network = ? group by peer, node", [network]
+    )
+    last = {(source, target): minute for source, target, minute in asked.fetchall()}
+    found: dict[str, datetime] = {}
+    for node, other in least:
+        both = least.get((other, node))
+        if both is not None and both + least[node, other] >= 0:
+            minute = min(last[node, other], last[other, node])
+            found[node] = max(found.get(node, minute), minute)
+    return found
 
 
 def _figures(clock: Clock | None) -> tuple[float | None, float | None, int, bool, bool]:

@@ -96,8 +96,10 @@ class HandMade:
         return summed.withColumn("minute", F.lit(None).cast("timestamp")).select(*made.columns)
 
     def recent(self, name: str, minutes: int) -> DataFrame:
-        last = self.minutes[-1] - timedelta(minutes=minutes - 1)
-        return self._all(name).where(F.col("minute") >= F.lit(last))
+        table = self._all(name)
+        newest = table.groupBy("network").agg(F.max("minute").alias("newest"))
+        since = F.col("newest") - F.expr(f"interval {minutes - 1} minutes")
+        return table.join(newest, "network").where(F.col("minute") >= since).drop("newest")
 
     def _all(self, name: str) -> DataFrame:
         if name in self._frames:
@@ -105,6 +107,7 @@ class HandMade:
         if name in COLUMNS:
             return frame(self._spark, name, [])
         if name not in self._made:
+            self._made[name] = frame(self._spark, name, [])  # its own earlier rows: none
             made = HOUSE.tables[name].make(self)
             self._made[name] = self._spark.createDataFrame(made.toArrow(), made.schema)
         return self._made[name]

@@ -97,10 +97,14 @@ def test_clocks_are_found_within_what_the_links_allow(seed: int, count: int, ske
             assert not clock.applied
 
 
-def test_each_network_has_its_clocks_from_the_last_hour(spark: SparkSession) -> None:
-    def way(node: str, peer: str, least: int, minute: float = 120) -> Row:
-        return {"minute": at(60 * minute), "node": node, "peer": peer, "least_us": least}
+CLOCK = "network node offset_ms uncertainty_ms links estimated applied linked_at"
 
+
+def way(node: str, peer: str, least: int, minute: float = 120) -> Row:
+    return {"minute": at(60 * minute), "node": node, "peer": peer, "least_us": least}
+
+
+def test_each_network_has_its_clocks_from_its_own_last_hour(spark: SparkSession) -> None:
     ways = [
         way("b", "a", 1_040_000),
         way("b", "a", 1_060_000, 61),
@@ -108,13 +112,42 @@ def test_each_network_has_its_clocks_from_the_last_hour(spark: SparkSession) -> 
         way("c", "a", 10, 60),  # more than an hour before
         way("a", "c", 10, 60),
         {**way("y", "x", 5), "network": "other"},
+        {**way("b", "a", 10, 3), "network": "quiet"},
+        {**way("a", "b", 30, 5), "network": "quiet"},
     ]
     runs = [{"node": node} for node in "abc"] + [{"node": "y", "network": "other"}]
+    runs += [{"node": node, "network": "quiet"} for node in "ab"]
     tables = HandMade(spark, {"ways": ways, "runs": runs})
-    columns = "network node offset_ms uncertainty_ms links estimated applied"
-    assert rows(clocks(tables), columns) == [
-        ("net", "a", 0.0, 0.0, 1, True, False),
-        ("net", "b", 1000.0, 80.0, 1, True, True),
-        ("net", "c", None, None, 0, False, False),
-        ("other", "y", None, None, 0, False, False),
+    assert rows(clocks(tables), CLOCK) == [
+        ("net", "a", 0.0, 0.0, 1, True, False, 61 * 60),
+        ("net", "b", 1000.0, 80.0, 1, True, True, 61 * 60),
+        ("net", "c", None, None, 0, False, False, None),
+        ("other", "y", None, None, 0, False, False, None),
+        ("quiet", "a", 10.0 / 1000, 40.0 / 1000, 1, True, False, 180),
+        ("quiet", "b", 0.0, 0.0, 1, True, False, 180),
+    ]
+
+
+def test_a_node_that_is_quiet_for_an_hour_keeps_what_was_known_of_its_clock(
+    spark: SparkSession,
+) -> None:
+    ways = [way("b", "a", 20), way("a", "b", 20)]
+    clock = {"offset_ms": 7.0, "uncertainty_ms": 2.0, "links": 3, "applied": True}
+    earlier = [
+        {"node": "b", **clock, "estimated": True, "linked_at": at(60 * 60)},
+        {"node": "quiet", **clock, "estimated": True, "linked_at": at(60 * 60)},
+        {"node": "changed", **clock, "estimated": True, "linked_at": at(60 * 61)},
+        {"node": "never", "links": 0, "estimated": False, "applied": False},
+        {"node": "n", "network": "quiet", **clock, "estimated": True, "linked_at": at(60)},
+    ]
+    nodes = [("net", node) for node in ("a", "b", "quiet", "changed", "never")] + [("quiet", "n")]
+    runs = [{"network": network, "node": node} for network, node in nodes]
+    tables = HandMade(spark, {"ways": ways, "runs": runs, "clocks": earlier})
+    assert rows(clocks(tables), CLOCK) == [
+        ("net", "a", 0.0, 0.0, 1, True, False, 120 * 60),
+        ("net", "b", 0.0, 40.0 / 1000, 1, True, False, 120 * 60),
+        ("net", "changed", None, None, 0, False, False, None),
+        ("net", "never", None, None, 0, False, False, None),
+        ("net", "quiet", 7.0, 2.0, 3, True, True, 60 * 60),
+        ("quiet", "n", 7.0, 2.0, 3, True, True, 60),
     ]

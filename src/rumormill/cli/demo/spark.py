@@ -22,10 +22,13 @@ def missing_for_spark() -> str | None:
         require_spark()
         from rumormill.pipeline.java import java_home
         from rumormill.pipeline.lake.jars import local_jars, needed
-        from rumormill.system.tables_location import parse_tables
+        from rumormill.system.packages import require
+        from rumormill.system.tables_location import Kind, Location
 
+        require(("pyiceberg", "jinja2"), "rumormill[spark]", "the report", key="tables")
         java_home()
-        local_jars(needed(parse_tables("tables")))  # fetched now, if they were never before
+        # Fetched now, if they were never before. The folder itself is made later, by the demo.
+        local_jars(needed(Location("tables", Kind.FOLDER)))
     except RumormillError as error:
         return str(error)
     return None

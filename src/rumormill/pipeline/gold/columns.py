@@ -8,7 +8,8 @@ from datetime import datetime
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from rumormill.pipeline.silver.columns import in_minutes, micros_of
+from rumormill.pipeline.silver.columns import in_minutes
+from rumormill.system.times import micros_of
 
 
 def made_anew(minutes: Sequence[datetime]) -> Column:

@@ -54,7 +54,10 @@ class Tables(Protocol):
         """The rows of a table with sums that are about all time (``minute`` is null)."""
 
     def recent(self, name: str, minutes: int) -> DataFrame:
-        """The rows of the last so many minutes of the trace, those made anew included."""
+        """Of each network, the rows of the last so many minutes that the table has any of it in.
+
+        A network that has been quiet for longer than that, while others went on, is left out.
+        """
 
     @property
     def minutes(self) -> Sequence[datetime]:

@@ -23,7 +23,8 @@ from rumormill.pipeline.java import java_home
 from rumormill.system.tables_location import OPTION, Kind, Location, parse_tables
 
 ICEBERG: Final = "1.12.0"
-RUNTIMES: Final = {"4.1": f"org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:{ICEBERG}"}
+RUNTIME: Final = "iceberg-spark-runtime"
+RUNTIMES: Final = {"4.1": f"org.apache.iceberg:{RUNTIME}-4.1_2.13:{ICEBERG}"}
 """By the version of pyspark. Each fails with any other."""
 AWS: Final = f"org.apache.iceberg:iceberg-aws-bundle:{ICEBERG}"
 SQLITE: Final = "org.xerial:sqlite-jdbc:3.50.3.0"
@@ -44,11 +45,18 @@ ADVICE: Final = (
 )
 
 
-def needed(location: Location) -> list[str]:
-    """The coordinates of what Spark must have for tables there."""
+def needed(location: Location, given: str = "") -> list[str]:
+    """The coordinates of what Spark must have for tables there.
+
+    ``given``: paths or coordinates that the user has named; what is among them, of whatever
+    version, is the user's affair.
+    """
     if location.kind is Kind.CATALOG:
         return []  # whoever has a catalog has what it takes
-    return [runtime(), AWS, SQLITE] if location.kind is Kind.S3 else [runtime()]
+    found = [] if RUNTIME in given else [runtime()]
+    if location.kind is Kind.S3:
+        found += [each for each in (AWS, SQLITE) if each.split(":")[1] not in given]
+    return found
 
 
 def runtime(version: str = pyspark.__version__) -> str:

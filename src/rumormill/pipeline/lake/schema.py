@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """Of all tables together; raised when a column changes its name, type or meaning."""
 
 
@@ -176,8 +176,7 @@ BATCHES: Final = Table(
     " last_minute timestamp, refined_at timestamp",
     Layout.WHOLE,
 )
-"""The ledger: up to which snapshot of ``bronze.trace`` everything is refined. The newest rows of it
-only, the last one last."""
+"""The ledger, one row: up to which snapshot of ``bronze.trace`` everything is refined."""
 
 BRONZE: Final = (MESSAGES, TRACE)
 SILVER: Final = (

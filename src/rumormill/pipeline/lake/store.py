@@ -18,7 +18,7 @@ from rumormill.pipeline.lake.declared import columns_of
 from rumormill.pipeline.lake.offsets import NOTHING, Batch, properties, with_properties
 from rumormill.pipeline.lake.procedures import call
 from rumormill.pipeline.lake.schema import FORMAT, MESSAGES, TRACE, Layout, Table
-from rumormill.pipeline.silver.columns import HOUR_US, Span, in_minutes, literal, within
+from rumormill.pipeline.silver.columns import HOUR_US, Span, fewer, in_minutes, literal, within
 from rumormill.system.tables_location import Location, quoted
 
 FORMAT_KEY: Final = "rumormill.format"
@@ -191,7 +191,7 @@ def _within_any(spans: Iterable[Span]) -> Column:
             joined[-1] = (joined[-1][0], end)
         else:
             joined.append((begin, end))
-    return within("minute", joined)
+    return within("minute", fewer(joined))  # whole hours: what is between them is written again
 
 
 def _stream_partitions(table: Table) -> str:

@@ -16,13 +16,13 @@ from rumormill.pipeline.silver.columns import (
     MINUTE_US,
     in_minutes,
     literal,
-    micros_of,
     minute_of,
     minutes_around,
     within,
 )
 from rumormill.pipeline.silver.mesh import LINK
 from rumormill.pipeline.silver.subscriptions import MEMBER
+from rumormill.system.times import micros_of
 
 
 class Affected:

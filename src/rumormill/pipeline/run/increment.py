@@ -35,12 +35,12 @@ from rumormill.pipeline.silver.columns import (
     literal,
     minute_of,
     minutes_around,
-    time_of,
     within,
 )
 from rumormill.pipeline.silver.counters import counters
 from rumormill.pipeline.silver.deliveries import Deliveries, Sources
 from rumormill.pipeline.silver.publications import publications
+from rumormill.system.times import time_of
 
 Stage = Callable[[str], None]
 """Hears the name of each table before it is made; may raise to stop."""

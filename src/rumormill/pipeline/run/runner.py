@@ -29,8 +29,9 @@ from rumormill.pipeline.lake.upkeep import Policy, upkeep, upkeep_due
 from rumormill.pipeline.run.increment import Increment
 from rumormill.pipeline.run.ingest import Ingest
 from rumormill.pipeline.run.parameters import RunParameters
-from rumormill.pipeline.silver.columns import SECOND_US, time_of
+from rumormill.pipeline.silver.columns import SECOND_US
 from rumormill.system.tables_location import parse_tables
+from rumormill.system.times import time_of
 
 Tell = Callable[[str, dict[str, object]], None]
 

@@ -17,9 +17,11 @@ from rumormill.pipeline.silver.columns import (
     MINUTE_US,
     in_minutes,
     literal,
-    time_of,
+    minutes_around,
+    settled,
     within,
 )
+from rumormill.system.times import time_of
 
 
 class Scope:
@@ -64,13 +66,27 @@ class Scope:
         return self._lake.read(self._table(name)).where("minute is null")
 
     def recent(self, name: str, minutes: int) -> DataFrame:
-        """The rows of the last so many minutes that the table has any rows of."""
+        """Of each network, the rows of the last so many minutes that the table has any of it in.
+
+        Networks of which nothing is made anew, and which have no rows in the last so many minutes
+        of all, are left out: to find their last minute would be to read the whole table.
+        """
         rows = self._lake.read(self._table(name))
-        newest = rows.agg(F.unix_micros(F.max("minute")).alias("minute")).collect()[0].minute
-        if newest is None:
+        last = rows.agg(F.unix_micros(F.max("minute")).alias("minute")).collect()[0].minute
+        if last is None:
             return rows
-        end = newest + MINUTE_US
-        return rows.where(within("minute", [(end - minutes * MINUTE_US, end)]))
+        span = minutes * MINUTE_US
+        since = min(last + MINUTE_US - span, self._minutes[0])
+        newest = settled(
+            rows.where(F.col("minute") >= literal(since))
+            .groupBy("network")
+            .agg(F.max("minute").alias("newest"))
+        )
+        ends = [row.end for row in newest.select(F.unix_micros("newest").alias("end")).collect()]
+        near = within("minute", minutes_around(ends, span - MINUTE_US, 0))
+        age = F.unix_micros("newest") - F.unix_micros("minute")
+        chosen = rows.where(near).join(F.broadcast(newest), "network").where(age < span)
+        return chosen.select(*rows.columns)
 
     def _overlapping(self, table: Table) -> DataFrame:
         begin, end = self._minutes[0], self._minutes[-1] + MINUTE_US

@@ -21,13 +21,13 @@ from rumormill.pipeline.silver.columns import (
     MINUTE_US,
     in_minutes,
     literal,
-    micros_of,
     minute_of,
     settled,
     within,
 )
 from rumormill.pipeline.silver.mesh import mesh
 from rumormill.pipeline.silver.subscriptions import subscriptions
+from rumormill.system.times import micros_of
 
 STATE: Final = (schema.SIGHTINGS, schema.RUNS, schema.SUBSCRIPTIONS, schema.MESH)
 

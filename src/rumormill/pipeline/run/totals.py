@@ -19,10 +19,10 @@ def with_totals(
     keys = ["minute", *gold.keys]
     nothing = F.lit(None).cast("timestamp")
     twice = fresh.withColumn("minute", F.explode(F.array(F.col("minute"), nothing)))
-    less = before.select(nothing.alias("minute"), *gold.keys, *[(-F.col(name)).alias(name) for name in gold.sums])  # noqa: E501  # fmt: skip
-    every = twice.select(*keys, *gold.sums).unionByName(less).unionByName(
-        totals.select(*keys, *gold.sums)
-    )  # fmt: skip
+    taken_off = [(-F.col(name)).alias(name) for name in gold.sums]
+    less = before.select(nothing.alias("minute"), *gold.keys, *taken_off)
+    columns = [*keys, *gold.sums]
+    every = twice.select(*columns).unionByName(less).unionByName(totals.select(*columns))
     summed = every.groupBy(*keys).agg(*[F.sum(name).alias(name) for name in gold.sums])
     anything = F.greatest(*[F.abs(F.coalesce(name, F.lit(0))) for name in gold.sums], F.lit(0)) > 0
     return summed.where(F.col("minute").isNotNull() | anything)

@@ -19,7 +19,8 @@ def changed(
     ``begin`` and ``end``: the columns that count; ``also``: one more, a map.
     """
     same = [*keys, "since"]
-    old, new = (_side(each, same, begin, end, also, name) for each, name in ((before, "old"), (after, "new")))  # noqa: E501  # fmt: skip
+    old = _side(before, same, begin, end, also, "old")
+    new = _side(after, same, begin, end, also, "new")
     both = old.join(new, same, "full")
     there = F.col("old_begin").isNotNull() & F.col("new_begin").isNotNull()
     begins = F.col("old_begin") != F.col("new_begin")

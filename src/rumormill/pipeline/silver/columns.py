@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
-from functools import reduce
+from itertools import pairwise
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from rumormill.pipeline.lake.declared import columns_of
+from rumormill.system.times import time_of
 
 SECOND_US: Final = 1_000_000
 MINUTE_US: Final = 60 * SECOND_US
 HOUR_US: Final = 60 * MINUTE_US
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Span = tuple[int, int]
 """A range of times in microseconds, the second not included."""
@@ -28,22 +28,6 @@ def minute_of(time: Column) -> Column:
     """
     micros = F.unix_micros(time)
     return F.timestamp_micros(micros - F.pmod(micros, F.lit(MINUTE_US)))
-
-
-def micros_of(time: datetime) -> int:
-    """Microseconds since 1970."""
-    if time.tzinfo is None:  # as Spark hands times over: in the zone of the process
-        time = time.astimezone(UTC)
-    return (time - EPOCH) // timedelta(microseconds=1)
-
-
-def time_of(micros: int) -> datetime:
-    """The other way round.
-
-    >>> time_of(micros_of(EPOCH) + 1_500_000).isoformat()
-    '1970-01-01T00:00:01.500000+00:00'
-    """
-    return EPOCH + timedelta(microseconds=micros)
 
 
 def literal(micros: int) -> Column:
@@ -67,16 +51,86 @@ def minutes_around(minutes: Iterable[int], before_us: int, after_us: int) -> lis
     return spans
 
 
+MANY: Final = 100
+"""Ranges that a row is compared with one by one."""
+
+
 def within(time: str, spans: Sequence[Span]) -> Column:
-    """Whether a time is in one of the ranges."""
-    column = F.col(time)
-    each = [(column >= literal(begin)) & (column < literal(end)) for begin, end in spans]
-    return reduce(Column.__or__, each, F.lit(False))
+    """Whether a time is in one of the ranges; files and partitions can be chosen by it.
+
+    Many of them are said twice: as few that hold them all, which Iceberg goes by, and as a set of
+    minutes, since thousands of comparisons for each row take long, and longer to compile.
+    """
+    if len(spans) <= MANY:
+        return _in_ranges(time, spans)
+    exactly = _in_set(time, spans) if time == "minute" else _in_pieces(time, spans)
+    return _in_ranges(time, fewer(spans)) & exactly
 
 
 def in_minutes(minutes: Iterable[int], column: str = "minute") -> Column:
     """Whether a minute is one of these."""
     return within(column, minutes_around(minutes, 0, 0))
+
+
+def fewer(spans: Sequence[Span], most: int = MANY) -> list[Span]:
+    """At most so many ranges that hold all of these: those nearest to each other are joined.
+
+    >>> fewer([(0, 1), (2, 3), (90, 91)], 2)
+    [(0, 3), (90, 91)]
+    """
+    ordered = sorted(spans)
+    gaps = sorted(range(1, len(ordered)), key=lambda at: ordered[at - 1][1] - ordered[at][0])
+    cuts = [0, *sorted(gaps[: most - 1]), len(ordered)]
+    return [
+        (ordered[first][0], max(end for _, end in ordered[first:after]))
+        for first, after in pairwise(cuts)
+        if first < after
+    ]
+
+
+def _in_ranges(time: str, spans: Sequence[Span]) -> Column:
+    column = F.col(time)
+    return _any_of([(column >= literal(begin)) & (column < literal(end)) for begin, end in spans])
+
+
+def _any_of(conditions: Sequence[Column]) -> Column:
+    """As a tree that is no deeper than it must be: Java goes down into it, and its stack ends."""
+    if not conditions:
+        return F.lit(False)
+    if len(conditions) == 1:
+        return conditions[0]
+    middle = len(conditions) // 2
+    return _any_of(conditions[:middle]) | _any_of(conditions[middle:])
+
+
+def _in_set(minute: str, spans: Sequence[Span]) -> Column:
+    """The same of a column of whole minutes, which tables are divided by: Iceberg knows sets."""
+    each = {
+        micros
+        for begin, end in spans
+        for micros in range(begin + -begin % MINUTE_US, end, MINUTE_US)
+    }
+    return _one_of(f"`{minute}`", [f"timestamp_micros({micros})" for micros in sorted(each)])
+
+
+def _in_pieces(time: str, spans: Sequence[Span]) -> Column:
+    """The same of any time, by sets of minutes: whole ones, and those with equal parts of them."""
+    pieces: dict[Span, set[int]] = defaultdict(set)
+    for begin, end in spans:
+        for minute in range(begin - begin % MINUTE_US, end, MINUTE_US):
+            pieces[max(begin - minute, 0), min(end - minute, MINUTE_US)].add(minute)
+    rest = f"pmod(unix_micros(`{time}`), {MINUTE_US})"
+    each = [
+        _one_of(f"unix_micros(`{time}`) - {rest}", [str(minute) for minute in sorted(minutes)])
+        & F.expr(f"{rest} >= {since} and {rest} < {until}")
+        for (since, until), minutes in pieces.items()
+    ]
+    return _any_of(each)
+
+
+def _one_of(value: str, others: Sequence[str]) -> Column:
+    """As text, that Java reads at once: a call for each of thousands would take seconds."""
+    return F.expr(f"{value} in ({', '.join(others)})") if others else F.lit(False)
 
 
 def count_of_event() -> Column:

@@ -153,7 +153,9 @@ def _to_one(
     keep = ~to_one | first | (table["duplicates"].to_numpy() > 0)
     candidates = np.flatnonzero(to_one & expected)
     # Those that came before those that did not, and of them the earliest.
-    order = candidates[np.lexsort((table["node"].to_numpy()[candidates], had[candidates], ~first[candidates], message[candidates]))]  # noqa: E501  # fmt: skip
+    node = table["node"].to_numpy()
+    by = (node, had, ~first, message)  # the last one counts most
+    order = candidates[np.lexsort([key[candidates] for key in by])]
     best = order[np.unique(message[order], return_index=True)[1]]
     chosen[best] = True
     nobody = best[~first[best]]

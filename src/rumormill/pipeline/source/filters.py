@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from pyspark.sql.datasource import (
@@ -26,11 +26,10 @@ from rumormill.capture.schema import MESSAGES
 from rumormill.pipeline.source.batch import BatchReader
 from rumormill.pipeline.source.options import SourceOptions
 from rumormill.pipeline.source.reading import ReadPlan
+from rumormill.system.times import micros_of
 
 ASKING: Final = "pyspark.sql.worker.data_source_pushdown_filters"
 """The program of Spark's that hands filters to a reader."""
-
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def batch_reader(options: SourceOptions, plan: ReadPlan) -> BatchReader:
@@ -59,7 +58,7 @@ class FilteringReader(BatchReader):
             return False
         if not isinstance(value, datetime) or value.tzinfo is None:
             return False
-        time = (value - EPOCH) // timedelta(microseconds=1)
+        time = micros_of(value)
         if isinstance(each, GreaterThan | GreaterThanOrEqual | EqualTo):
             least = time + isinstance(each, GreaterThan)
             first = least if plan.first_us is None else max(plan.first_us, least)

@@ -101,15 +101,15 @@ class Planner:
         return after if after.rows else before
 
     def check_missing(self, place: StreamPlace) -> None:
-        """Raise for a spool of the checkpoint that is not in the list: moved, or forgotten."""
+        """Raise for a spool that was read and is not in the list: moved, or forgotten."""
         missing = [spool for spool in place.spools if spool not in self.spools]
         if not missing or not self._options.fail_on_data_loss:
             return
         given = ", ".join(f"{each.source} ({each.spool_id})" for each in self.spools.values())
         raise SpoolError(
-            f"the checkpoint has read spool {missing[0]} up to offset "
-            f"{place.spools[missing[0]].end}, but it is not among those given: {given}; "
-            "was it moved? Name it, or go on without it with failOnDataLoss=false"
+            f"spool {missing[0]} was read up to offset {place.spools[missing[0]].end}, but it is "
+            f"not among those given: {given}; was it moved? Name it, or go on without it: with "
+            "failOnDataLoss=false, or --skip-lost of the pipeline"
         )
 
     def _skip_what_is_gone(self, spool: Log, mine: SpoolPlace, bounds: Bounds) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,8 +30,6 @@ FEW_ROWS: Final = 256
 
 MANY_BYTES: Final = 256 << 10
 """Unless they are as large as this."""
-
-Constant = Callable[[int], pa.Array]
 
 
 @dataclass(frozen=True)
