@@ -59,7 +59,7 @@ class AlertParameters:
     """... and so many peers, at least, hand theirs to it."""
 
     spam_share: float = 0.5
-    """Spam: this share of what a peer sent in a minute was rejected or ignored..."""
+    """Spam: this share of what a peer sent in a minute was rejected..."""
     spam_factor: float = 5.0
     """... and so many times the share of the others'..."""
     spam_events: int = 50
