@@ -19,6 +19,7 @@ from tests.helpers.second_opinion.generator import random_batches, random_trace
 from tests.helpers.second_opinion.oracle import GOLD, SILVER, Row, second_opinion
 from tests.helpers.second_opinion.pipeline import rows_of, tables_in_batches, tables_in_one
 from tests.helpers.second_opinion.shape import EVERYTHING, LARGE, Shape, shapes
+from tests.helpers.second_opinion.troubles import RAISED, troubled_trace
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -89,6 +90,27 @@ def test_networks_that_are_hours_apart_have_each_its_own_last_hour(
     wanted = second_opinion(trace)
     assert {row["network"] for row in wanted["clocks"] if row["estimated"]} == set(networks)
     assert_same_tables(rows(tables_in_batches(spark, parts if in_turn else [trace])), wanted)
+
+
+def test_alerts_are_the_same_where_only_the_parts_of_a_trace_together_raise_them(
+    spark: SparkSession,
+) -> None:
+    trace = troubled_trace()
+    wanted = second_opinion(trace)
+    raised: dict[str, set[tuple[str, str | None]]] = {}
+    for alert in wanted["alerts"]:
+        raised.setdefault(alert["network"], set()).add((alert["kind"], alert["node"]))
+    assert raised == RAISED
+    halves = [trace[::2], trace[1::2]]
+    assert all(len(second_opinion(half)["alerts"]) < len(RAISED) for half in halves)
+    assert_same_tables(rows(tables_in_batches(spark, halves)), wanted)
+
+
+@pytest.mark.parametrize("shape", RICH.values(), ids=RICH)
+def test_rich_traces_have_alerts_and_nodes_that_are_cut_off(shape: Shape) -> None:
+    wanted = second_opinion(random_trace(shape))
+    assert {"partition", "spam"} <= {alert["kind"] for alert in wanted["alerts"]}
+    assert len({minute["cut_off"] for minute in wanted["mesh_minutes"]}) > 2
 
 
 @pytest.mark.slow

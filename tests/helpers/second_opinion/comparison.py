@@ -30,6 +30,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "slowest": ("minute", "network", "topic"),
     "values": ("network", "topic", "node"),
     "clocks": ("network", "node"),
+    "alerts": ("minute", "network", "topic", "kind", "node", "detail"),
     "problems": ("network", "topic", "kind"),
     "nodes": ("network", "node"),
 }
@@ -40,9 +41,9 @@ MAY_BE_EMPTY = frozenset(
 )
 """Tables in which a row that counts nothing may be there or not."""
 
-SAID_ONCE = frozenset({"detail", "cut_off"})
-"""Columns that nobody says a second time: words for people, and a figure of graphs that is checked
-by hand (``tests/spark/gold/test_mesh_minutes.py``)."""
+SAID_ONCE = frozenset({"detail"})
+"""Words for people that nobody says a second time; those of alerts are, since one peer may be told
+of twice in a minute."""
 
 SHOWN = 8
 TOLERANCE = 1e-6

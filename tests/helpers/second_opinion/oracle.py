@@ -1,7 +1,8 @@
 """Every silver and gold table from a trace, by plain SQL in DuckDB.
 
-It is written from ``docs/tables.md`` alone and shares nothing with the pipeline, so that what both
-say is right as far as the page is. Only clocks, which have to be solved for, are in Python.
+It is written from ``docs/tables.md`` and ``docs/alerts.md`` alone and shares nothing with the
+pipeline, so that what both say is right as far as the pages are. Only clocks, which have to be
+solved for, are in Python.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ GOLD = (
     "slowest",
     "values",
     "clocks",
+    "alerts",
     "problems",
     "nodes",
 )
-"""All but alerts."""
 
 MINUTES_OF_A_CORRECTION = 10
 MINUTES_OF_CLOCKS = 60
@@ -85,7 +86,8 @@ def second_opinion(trace: Sequence[Row]) -> dict[str, list[Row]]:
         for file in ("5_deliveries", "6_topics", "7_links", "8_meshes"):
             _run(database, file)
         _make_clocks(database)
-        _run(database, "9_whole")
+        for file in ("9_whole", "10_alerts"):
+            _run(database, file)
         return {
             name: database.sql(f'from "{name}"').to_arrow_table().to_pylist()
             for name in (*SILVER, *GOLD)

@@ -27,14 +27,16 @@ _SPARK_TRACE = TRACE.set(
 )
 
 
-def tables_in_one(spark: SparkSession, trace: Sequence[Row]) -> dict[str, DataFrame]:
+Trace = Sequence[Row] | pa.Table
+"""Events; their times may lack a zone, and are in UTC."""
+
+
+def tables_in_one(spark: SparkSession, trace: Trace) -> dict[str, DataFrame]:
     """Every silver and gold table, from all events at once."""
     return tables_in_batches(spark, [trace])
 
 
-def tables_in_batches(
-    spark: SparkSession, batches: Sequence[Sequence[Row]]
-) -> dict[str, DataFrame]:
+def tables_in_batches(spark: SparkSession, batches: Sequence[Trace]) -> dict[str, DataFrame]:
     """The same from one batch after the other, each refined before the next arrives."""
     from rumormill.pipeline.gold.registry import HOUSE
     from rumormill.pipeline.lake.schema import SILVER, TRACE
@@ -68,8 +70,10 @@ def new_lake(spark: SparkSession) -> Lake:
     return Lake(spark, parse_tables(f"catalog:{CATALOG}.opinion{next(_numbers)}"))
 
 
-def frame(spark: SparkSession, trace: Sequence[Row]) -> DataFrame:
-    """Rows of a trace as Spark has them; their times may lack a zone, and are in UTC."""
+def frame(spark: SparkSession, trace: Trace) -> DataFrame:
+    """Rows of a trace as Spark has them."""
+    if isinstance(trace, pa.Table):
+        return spark.createDataFrame(trace.cast(_SPARK_TRACE))
     aware = [{**row, "time": row["time"].replace(tzinfo=UTC)} for row in trace]
     return spark.createDataFrame(pa.Table.from_pylist(aware, _SPARK_TRACE))
 

@@ -1,19 +1,22 @@
-"""Gossipsub networks in virtual time, calm or under attack, as the tables that alerts look at."""
+"""Gossipsub networks in virtual time, calm or under attack, and their traces as bronze has them."""
 
 from __future__ import annotations
 
+import json
 import random
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+
+import pyarrow as pa
 
 from rumormill.core.trace import TraceEvent
 from rumormill.simulate import Link, topology
-from tests.helpers.libp2p.pubsub_network import TOPIC, PubsubNetwork, names
-from tests.helpers.spark.hand_made import Row, at, minute_of
+from tests.helpers.libp2p.pubsub_network import PubsubNetwork, names
+from tests.helpers.second_opinion.oracle import TRACE
+from tests.helpers.spark.trace_lines import at
 
 COPIES = ("delivered", "duplicate")
-CONTROL = ("messages", "ihave", "iwant", "idontwant", "graft", "prune")
+OF_AN_EVENT = ("node", "event", "topic", "message_id", "peer")
 Trace = list[TraceEvent]
 
 
@@ -59,111 +62,16 @@ def withhold(trace: Iterable[TraceEvent], withheld: Callable[[TraceEvent], bool]
     return found
 
 
-def silver(trace: Sequence[TraceEvent], network: str = "net") -> dict[str, list[Row]]:
-    """Tables as alerts want them: nobody leaves here, and each message is published once."""
-    return {
-        "counters": [{**row, "network": network} for row in _counters(trace)],
-        "runs": [{**row, "network": network} for row in _runs(trace)],
-        "subscriptions": [
-            {"network": network, "topic": event.topic, "node": event.node, "since": at(event.time)}
-            for event in trace
-            if event.event == "subscribed"
-        ],
-        "mesh": [{**row, "network": network} for row in _mesh(trace)],
-        **{
-            name: [{**row, "network": network} for row in rows]
-            for name, rows in _messages(trace).items()
-        },
-    }
-
-
-def _counters(trace: Sequence[TraceEvent]) -> list[Row]:
-    sums: dict[Any, Counter[str]] = defaultdict(Counter)
-    times: dict[Any, list[float]] = defaultdict(list)
-    for event in trace:
-        key = (minute_of(at(event.time)), event.node, event.peer, event.event)
-        fields = event.fields
-        times[key].append(event.time)
-        sums[key]["count"] += int(fields.get("count") or 1)
-        sums[key]["bytes"] += int(fields.get("size") or 0)
-        if event.event == "dropped":
-            sums[key]["lost"] += int(fields.get("count") or 1)
-        if event.event == "packet_sent":
-            sums[key].update({name: int(fields.get(name) or 0) for name in CONTROL})
-    return [
-        {
-            **dict(zip(("minute", "node", "peer", "event"), key, strict=True)),
-            **counts,
-            "first_at": at(min(times[key])),
-            "last_at": at(max(times[key])),
-        }
-        for key, counts in sums.items()
-    ]
-
-
-def _runs(trace: Sequence[TraceEvent]) -> list[Row]:
-    times: dict[str, list[float]] = defaultdict(list)
-    for event in trace:
-        times[event.node].append(event.time)
-    return [
-        {"node": node, "since": at(min(each)), "last_at": at(max(each))}
-        for node, each in times.items()
-    ]
-
-
-def _mesh(trace: Sequence[TraceEvent]) -> list[Row]:
-    open_links: dict[tuple[str, str], float] = {}
-    rows: list[Row] = []
-
-    def end(node: str, peer: str, until: float | None) -> None:
-        since = open_links.pop((node, peer), None)
-        if since is not None:
-            ends = None if until is None else at(until)
-            rows.append(
-                {"topic": TOPIC, "node": node, "peer": peer, "since": at(since), "until": ends}
-            )
-
-    for event in trace:
-        if event.peer is None:
-            continue
-        if event.event == "grafted":
-            open_links.setdefault((event.node, event.peer), event.time)
-        elif event.event in ("pruned", "peer_left"):
-            end(event.node, event.peer, event.time)
-    for node, peer in list(open_links):
-        end(node, peer, None)
-    return rows
-
-
-def _messages(trace: Sequence[TraceEvent]) -> dict[str, list[Row]]:
-    members = {event.node for event in trace if event.event == "subscribed"}
-    published = {event.message_id: event for event in trace if event.event == "published"}
-    copies: dict[tuple[bytes | None, str], list[TraceEvent]] = defaultdict(list)
-    for event in trace:
-        if event.event in COPIES and event.peer is not None:
-            copies[event.message_id, event.node].append(event)
-    deliveries: list[Row] = []
-    for message, source in published.items():
-        for node in members - {source.node}:
-            got = copies[message, node]
-            first = got[0] if got else None
-            deliveries.append(
-                {
-                    "topic": TOPIC,
-                    "message_id": message,
-                    "publisher": source.node,
-                    "published_at": at(source.time),
-                    "node": node,
-                    "expected": True,
-                    "first": first is not None,
-                    "peer": first.peer if first else None,
-                    "time": at(first.time) if first else None,
-                    "latency_ms": (first.time - source.time) * 1000 if first else None,
-                    "duplicates": max(0, len(got) - 1),
-                }
-            )
-    publications: list[Row] = [
-        {"topic": TOPIC, "message_id": message, "publisher": event.node, "time": at(event.time)}
-        for message, event in published.items()
-    ]
-    return {"publications": publications, "deliveries": deliveries}
+def captured(traces: Mapping[str, Trace]) -> pa.Table:
+    """Traces by the names of their networks, as rows of bronze."""
+    columns: dict[str, list[Any]] = {name: [] for name in TRACE.names}
+    for network, trace in traces.items():
+        for event in trace:
+            fields = dict(event.fields)
+            row = {name: fields.pop(name, None) for name in TRACE.names}
+            row |= {"time": at(event.time).replace(tzinfo=None), "network": network}
+            row |= {name: getattr(event, name) for name in OF_AN_EVENT}
+            row["fields"] = json.dumps(fields) if fields else None
+            for name, value in row.items():
+                columns[name].append(value)
+    return pa.table(columns, TRACE)

@@ -1,4 +1,8 @@
-"""Calm networks raise no alert of any kind; each attack raises its own."""
+"""Calm networks raise no alert of any kind; each attack raises its own.
+
+Their traces go through the whole pipeline, so that alerts are found from the figures that a user
+gets.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rumormill.core.trace import TraceEvent
-from rumormill.pipeline.gold import alerts
 from tests.helpers.libp2p.pubsub_network import PubsubNetwork
-from tests.helpers.spark.hand_made import HandMade, Row, rows
-from tests.helpers.spark.simulated_traces import Trace, calm, silver, withhold
+from tests.helpers.second_opinion.pipeline import rows_of, tables_in_one
+from tests.helpers.spark.simulated_traces import Trace, calm, captured, withhold
 
 VICTIM, HOSTILE = "node07", "node03"
 Alerts = dict[str, set[tuple[str, str | None]]]
@@ -19,13 +22,12 @@ Alerts = dict[str, set[tuple[str, str | None]]]
 
 def found_in(spark: SparkSession, traces: dict[str, Trace]) -> Alerts:
     """Kinds and nodes of the alerts of each network."""
-    together: dict[str, list[Row]] = {}
-    for network, trace in traces.items():
-        for name, made in silver(trace, network).items():
-            together.setdefault(name, []).extend(made)
+    tables = tables_in_one(spark, captured(traces))
+    topics = {row["network"] for row in rows_of(tables["topics"])}
+    assert topics == set(traces), "a network's messages are not in the tables"
     found: Alerts = {network: set() for network in traces}
-    for network, kind, node in rows(alerts(HandMade(spark, together)), "network kind node"):
-        found[network].add((kind, node))
+    for row in rows_of(tables["alerts"]):
+        found[row["network"]].add((row["kind"], row["node"]))
     return found
 
 

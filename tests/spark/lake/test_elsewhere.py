@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import pyarrow
 import pytest
 from pyiceberg.catalog import load_catalog
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from rumormill.pipeline.lake.location import Location, parse_tables, prepare
 from rumormill.pipeline.lake.schema import DELIVERIES, Layout, Table
@@ -32,19 +31,39 @@ FOLDER = [block for block in BLOCKS if "s3://" not in block]
 S3 = [block for block in BLOCKS if "s3://" in block]
 
 MINUTE = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+LATER = MINUTE + timedelta(minutes=1)
+LONG_AGO = MINUTE - timedelta(days=100)
+
+TOPIC_ROWS: list[dict[str, Any]] = [
+    {"minute": minute, "topic": topic, "published": published, "ratio": ratio, "latency_p99": p99}
+    for minute, topic, published, ratio, p99 in [
+        (MINUTE, "weather", 7, 1.0, 12.5),
+        (LATER, "weather", 4, 0.5, 30.25),
+        (MINUTE, "news", 2, 1.0, 8.0),
+        (None, "weather", 11, 0.75, 28.5),
+        (None, "news", 2, 1.0, 8.0),
+    ]
+]
+"""Some minutes, and all time."""
+
+DELIVERY_ROWS: list[dict[str, Any]] = [
+    {"minute": minute, "topic": topic, "node": node, "first": first, "latency_ms": latency}
+    for minute, topic, node, first, latency in [
+        (MINUTE, "weather", "a", True, 10.0),
+        (MINUTE, "weather", "b", True, 20.0),
+        (LATER, "weather", "a", False, None),
+        (MINUTE, "news", "a", True, 5.0),
+        (LONG_AGO, "weather", "a", True, 90.0),
+    ]
+]
 
 
 def fill(spark: SparkSession, location: Location) -> None:
     lake = Lake(spark, location)
-    values: dict[str, Any] = {
-        "minute": MINUTE, "topic": "weather", "published": 7, "ratio": 1.0, "latency_p99": 12.5,
-        "node": "a", "first": True, "latency_ms": 10.0,
-    }  # fmt: skip
-    for table in (TOPICS, DELIVERIES):
-        lake.ensure(table)
-        fields = spark.table(location.table(table.layer, table.name)).dtypes
-        row = [F.lit(values.get(name)).cast(kind).alias(name) for name, kind in fields]
-        lake.append(table, spark.range(0, 3, 1, 1).select(*row), {})
+    for table, rows in ((TOPICS, TOPIC_ROWS), (DELIVERIES, DELIVERY_ROWS)):
+        schema = lake.read(table).schema
+        whole = [tuple(row.get(name) for name in schema.names) for row in rows]
+        lake.append(table, spark.createDataFrame(whole, schema).coalesce(1), {})
 
 
 def run(block: str) -> dict[str, Any]:
@@ -53,10 +72,29 @@ def run(block: str) -> dict[str, Any]:
     return names
 
 
-def test_the_document_has_blocks_for_each_reader() -> None:
-    for reader in ("to_arrow", "to_pandas", "polars", "duckdb"):
-        assert any(reader in block for block in FOLDER), reader
-    assert len(S3) == 1
+def cells(said: str) -> list[list[str]]:
+    """The rows of a table that was printed, in order, without lines around them and numbers."""
+    lines = [re.split(r"[\s│┆]+", line.strip(" │")) for line in said.splitlines()]
+    rows = [line[line[0].isdigit() :] for line in lines]
+    return sorted(row for row in rows if row and row[0] in ("news", "weather"))
+
+
+COLUMNS = [*TOPIC_ROWS[0]]
+OF_ALL_TIME = [["news", "2", "1.00", "8.0"], ["weather", "11", "0.75", "28.5"]]
+PRINTED = {
+    "to_arrow().num_rows": lambda said: said == "3\n",
+    "rows.num_rows": lambda said: said == f"3 {COLUMNS}\n",
+    "to_pandas": lambda said: cells(said) == OF_ALL_TIME,
+    "polars": lambda said: cells(said) == [["news", "2"], ["weather", "11"]],
+    "duckdb": lambda said: cells(said) == [["news", "1", "5.0"], ["weather", "3", "20.0"]],
+}
+"""What each block prints, by a word that it alone has."""
+
+
+def test_the_document_has_a_block_for_each_reader() -> None:
+    for reader in PRINTED:
+        assert len([block for block in FOLDER if reader in block]) == 1, reader
+    assert len(FOLDER) == len(PRINTED) and len(S3) == 1
 
 
 @pytest.fixture
@@ -67,16 +105,13 @@ def tables(spark: SparkSession, place: Location, monkeypatch: pytest.MonkeyPatch
     return place.folder
 
 
-def test_a_folder_is_read_as_the_document_says(
-    tables: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for block in FOLDER:
-        names = run(block)
+@pytest.mark.usefixtures("tables")
+def test_a_folder_is_read_as_the_document_says(capsys: pytest.CaptureFixture[str]) -> None:
+    for reader, right in PRINTED.items():
+        (block,) = [block for block in FOLDER if reader in block]
+        run(block)
         said = capsys.readouterr().out
-        assert "weather" in said or "3" in said, block
-        for name in ("rows", "topics"):
-            if name in names and hasattr(names[name], "__len__"):
-                assert len(names[name]) == 3
+        assert right(said), f"{block}\nprinted\n{said}"
 
 
 @pytest.fixture
@@ -95,11 +130,11 @@ def test_s3_is_read_as_the_document_says(capsys: pytest.CaptureFixture[str]) -> 
     prepare(location)
     properties = {**location.reader_properties(), "init_catalog_tables": "true"}
     catalog = load_catalog("lake", warehouse=location.warehouse, **properties)
-    row = {"topic": "weather", "published": 7, "ratio": 1.0, "latency_p99": 12.5}
-    rows = pyarrow.Table.from_pylist([row] * 3)
+    rows = pyarrow.Table.from_pylist(TOPIC_ROWS)
     catalog.create_namespace("gold")
     catalog.create_table("gold.topics", rows.schema).append(rows)
-    for block in S3:
-        names = run(block)
-        assert "('gold', 'topics')" in capsys.readouterr().out
-        assert len(names["topics"]) == 3
+    (block,) = S3
+    run(block)
+    said = capsys.readouterr().out
+    assert said.startswith("[('gold', 'topics')]\n")
+    assert cells(said) == OF_ALL_TIME

@@ -20,7 +20,7 @@ from rumormill.pipeline.lake.schema import BATCHES, TRACE, Layout, Table
 from rumormill.pipeline.lake.store import Lake
 from rumormill.pipeline.lake.trimmed import trimmed_until
 from rumormill.pipeline.lake.upkeep import Policy, upkeep, upkeep_due
-from rumormill.pipeline.silver.columns import micros_of
+from rumormill.system.times import micros_of
 
 EAGER = Policy(small_files=2, snapshots=2, snapshot_hours=0.0, manifests=2)
 """Everything is due."""

@@ -10,7 +10,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from rumormill.pipeline.silver.columns import micros_of
+from rumormill.system.times import micros_of
 
 PROPERTY: Final = "rumormill.trimmed-until"
 """Microseconds since 1970; it never goes back."""
