@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,19 @@ from rumormill.pipeline.session import THROUGHPUT
 
 NEIGHBOURS = 3
 """A minute's figure is the median of so many: it, and those just before it."""
+BEFORE = 2
+"""Minutes before those, whose messages may still be under way in them, are as busy as they are."""
+HOUR = 60
+"""Minutes after which a stream looks after its tables."""
 KEPT_BYTES = 1_000_000_000
 """Of the spool: what is in bronze need not stay there."""
 BATCH_SECONDS = 5.0
 """Of trace time, in a small batch."""
 LAYERS = ("bronze", "silver", "gold")
+
+FIGURES = (
+    "events", "refined_events", "ingest_seconds", "refine_seconds", "seconds", "cpu_seconds",
+)  # fmt: skip
 
 MINUTE_SECONDS = 9.0
 SAME = 1.2
@@ -47,6 +55,8 @@ class MinutesPlan:
     """In each minute, about."""
     minutes: tuple[int, ...] = (1, 10, 100, 300)
     """Whose figures count; all up to the last are made."""
+    between: float = 0.1
+    """How busy the others are: so many times the events. Of them only their number matters."""
     warm_up: int = 2
     """First minutes that are made and removed again before."""
     small: int = 5_000
@@ -78,6 +88,8 @@ async def run(plan: MinutesPlan, progress: Progress) -> Row:
 
 def _minutes(plan: MinutesPlan, scratch: Path, progress: Progress) -> Iterator[Row]:
     network = trace_events.at_rate(plan.events / 60)
+    quiet = trace_events.at_rate(plan.between * plan.events / 60)
+    counted = busy(plan.minutes)
     with SparkProcess(settings=THROUGHPUT, tables=scratch / "tables") as spark:
         for turn in range(plan.warm_up):
             progress.step(f"minutes: warming up, {turn + 1} of {plan.warm_up}")
@@ -86,11 +98,26 @@ def _minutes(plan: MinutesPlan, scratch: Path, progress: Progress) -> Iterator[R
             _step(spark, spool)
             spark.ask("clear", layers=LAYERS)
         spool, last = scratch / "spool", max(plan.minutes)
-        minutes = trace_events.Generator(network).spans(60.0)
+        generator = trace_events.Generator(network)
+        minutes = generator.spans(60.0)
         for minute in range(1, last + 1):
             progress.step(f"minutes: {minute} of {last}")
+            generator.as_busy_as(network if minute in counted else quiet)
             trace_events.add(spool, next(minutes), KEPT_BYTES)
-            yield _step(spark, spool)
+            step = _step(spark, spool)
+            if minute % HOUR == 0:
+                step["upkeep_seconds"] = spark.ask("keep_up", snapshots=HOUR)["seconds"]
+            yield step
+
+
+def busy(counted: Sequence[int]) -> set[int]:
+    """The minutes that count, their neighbours, and those just before.
+
+    >>> sorted(busy([1, 10]))
+    [1, 6, 7, 8, 9, 10]
+    """
+    around = NEIGHBOURS + BEFORE
+    return {each for last in counted for each in range(max(1, last - around + 1), last + 1)}
 
 
 def _batches(plan: MinutesPlan, scratch: Path, progress: Progress) -> Iterator[Row]:
@@ -120,7 +147,7 @@ def figures(steps: list[Row], number: int, neighbours: int = NEIGHBOURS) -> Row:
     chosen = steps[max(0, number - neighbours) : number] if number > 1 else steps[:1]
     if 1 < number <= neighbours:
         chosen = chosen[1:]  # the first one makes the tables
-    return {name: statistics.median(step[name] for step in chosen) for name in steps[0]}
+    return {name: statistics.median(step[name] for step in chosen) for name in FIGURES}
 
 
 def minutes_tables(part: Row) -> list[Table]:
@@ -132,7 +159,8 @@ def minutes_tables(part: Row) -> list[Table]:
         ["what", "events", "seconds", "spool to bronze", "bronze to gold", "CPU seconds"],
         notes=[
             f"Each the median of {NEIGHBOURS} minutes, but for the first, which makes the tables;"
-            " small batch: the median of the later half of them."
+            " small batch: the median of the later half of them.",
+            *_upkeep(part["steps"]),
         ],
     )
     rows = [(f"minute {row['minute']}", row) for row in part["rows"]]
@@ -140,6 +168,15 @@ def minutes_tables(part: Row) -> list[Table]:
         keys = ("events", "seconds", "ingest_seconds", "refine_seconds", "cpu_seconds")
         table.lines.append([name, *(number(row[key]) for key in keys)])
     return [table]
+
+
+def _upkeep(steps: list[Row]) -> list[str]:
+    took = [step["upkeep_seconds"] for step in steps if "upkeep_seconds" in step]
+    if not took:
+        return []
+    return [
+        f"Upkeep, every {HOUR} minutes and not counted: {number(statistics.median(took))} seconds."
+    ]
 
 
 def minutes_goals(part: Row) -> list[Goal]:

@@ -99,6 +99,7 @@ class Program:
             "clear": self.clear,
             "ingest": self.ingest,
             "refine": self.refine,
+            "keep_up": self.keep_up,
             "question": self.question,
         }
         return actions[job["do"]](job)
@@ -157,6 +158,12 @@ class Program:
         """What bronze has more, into silver and gold."""
         meter = Meter(None)
         found = self.tables.refine()
+        return {**found, **meter.read()}
+
+    def keep_up(self, job: Row) -> Row:
+        """What a stream does every hour."""
+        meter = Meter(None)
+        found = self.tables.keep_up(job["snapshots"])
         return {**found, **meter.read()}
 
     def question(self, job: Row) -> Row:

@@ -8,7 +8,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from rumormill.capture.schema import TRACE
+from rumormill.pipeline.gold import HOUSE
+from rumormill.pipeline.lake.schema import BRONZE, SILVER
 from rumormill.pipeline.lake.store import Lake
+from rumormill.pipeline.lake.upkeep import Policy, upkeep
 from rumormill.pipeline.run.increment import Increment
 from rumormill.pipeline.run.ingest import Ingest
 from rumormill.pipeline.run.parameters import RunParameters
@@ -55,3 +58,14 @@ class Tables:
         if done is None:
             return {"events": 0, "minutes": 0}
         return {"events": done.events, "minutes": len(done.minutes)}
+
+    def keep_up(self, snapshots: int) -> Row:
+        """What a stream does every hour, when it has made so many snapshots in that time."""
+        policy = Policy(snapshots=snapshots, snapshot_hours=0.0)
+        tables = [*BRONZE, *SILVER, *(each.table for each in HOUSE.tables.values())]
+        done: list[str] = []
+        upkeep(
+            self._spark, self._lake.location, tables, policy,
+            lambda _, fields: done.append(str(fields["table"])), orphans=False,
+        )  # fmt: skip
+        return {"tables": len(done)}

@@ -126,6 +126,10 @@ class Generator:
             made += table.num_rows
             yield table
 
+    def as_busy_as(self, network: Network) -> None:
+        """From now on as many messages as in this network."""
+        self._network = replace(self._network, messages_per_second=network.messages_per_second)
+
     def spans(self, seconds: float) -> Iterator[pa.Table]:
         """Such a span of time after the other, without end."""
         self._open()

@@ -38,7 +38,8 @@ def minutes_part(*seconds: float) -> dict[str, Any]:
         for each in seconds
     ]  # fmt: skip
     rows = [{"minute": each, **minutes.figures(steps, each)} for each in (1, 2, len(steps))]
-    return {"rows": rows, "small_batches": minutes.figures(steps, len(steps))}
+    small = minutes.figures(steps, len(steps))
+    return {"rows": rows, "steps": steps, "small_batches": small}
 
 
 def test_a_minute_is_the_median_of_its_neighbours_and_the_first_one_stands_alone() -> None:
