@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
@@ -27,7 +27,7 @@ _SPARK_TRACE = TRACE.set(
 )
 
 
-Trace = Sequence[Row] | pa.Table
+Trace: TypeAlias = Sequence[Row] | pa.Table
 """Events; their times may lack a zone, and are in UTC."""
 
 

@@ -68,7 +68,7 @@ def captured(traces: Mapping[str, Trace]) -> pa.Table:
     for network, trace in traces.items():
         for event in trace:
             fields = dict(event.fields)
-            row = {name: fields.pop(name, None) for name in TRACE.names}
+            row: dict[str, Any] = {name: fields.pop(name, None) for name in TRACE.names}
             row |= {"time": at(event.time).replace(tzinfo=None), "network": network}
             row |= {name: getattr(event, name) for name in OF_AN_EVENT}
             row["fields"] = json.dumps(fields) if fields else None

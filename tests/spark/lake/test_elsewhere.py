@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -81,7 +81,7 @@ def cells(said: str) -> list[list[str]]:
 
 COLUMNS = [*TOPIC_ROWS[0]]
 OF_ALL_TIME = [["news", "2", "1.00", "8.0"], ["weather", "11", "0.75", "28.5"]]
-PRINTED = {
+PRINTED: dict[str, Callable[[str], bool]] = {
     "to_arrow().num_rows": lambda said: said == "3\n",
     "rows.num_rows": lambda said: said == f"3 {COLUMNS}\n",
     "to_pandas": lambda said: cells(said) == OF_ALL_TIME,

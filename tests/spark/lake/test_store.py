@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -32,11 +34,12 @@ def test_a_table_of_another_format_is_refused_with_one_sentence(
     rows = spark.range(3).select(
         F.current_timestamp().alias("minute"), F.lit("net").alias("network")
     )
-    for use in (
+    uses: list[Callable[[Lake], object]] = [
         lambda lake: lake.read(PLAIN),
         lambda lake: lake.append(PLAIN, rows, {}),
         lambda lake: lake.replace_whole(PLAIN, rows),
-    ):
+    ]
+    for use in uses:
         with pytest.raises(LakeError) as refused:
             use(Lake(spark, place))
         assert str(refused.value) == (
