@@ -116,6 +116,7 @@ def test_a_node_that_is_not_there_is_named(
 def test_java_is_set_up_for_as_many_records_as_the_spools_have(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from rumormill.pipeline.run import pace
     from rumormill.pipeline.run.parameters import RunParameters
     from rumormill.pipeline.session import BRIEF, THROUGHPUT
 
@@ -125,8 +126,10 @@ def test_java_is_set_up_for_as_many_records_as_the_spools_have(
     monkeypatch.setattr(command, "FEW_RECORDS", 51)
     once = RunParameters(spools=(str(spool.folder),), tables="tables", once=True)
     stream = RunParameters(spools=(str(spool.folder),), tables="tables")
-    assert command.quick_settings(once) == BRIEF
+    assert command.quick_settings(once) == {**BRIEF, **pace.QUICK}
     assert command.quick_settings(stream) == THROUGHPUT
+    monkeypatch.setattr(pace, "FEW_ROWS", 50)
+    assert command.quick_settings(once) == BRIEF
     spool.messages(["news"], first=30)
     assert command.quick_settings(once) == THROUGHPUT
 

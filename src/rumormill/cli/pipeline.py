@@ -237,11 +237,15 @@ def quick_settings(parameters: RunParameters) -> dict[str, str]:
 
     A spool that cannot be read is told of here, before Spark takes its time.
     """
+    from rumormill.pipeline.run.pace import FEW_ROWS, QUICK
     from rumormill.pipeline.session import BRIEF, THROUGHPUT
 
     if not parameters.once:
         return THROUGHPUT
-    return BRIEF if records_of(parameters) < FEW_RECORDS else THROUGHPUT
+    records = records_of(parameters)
+    if records < FEW_ROWS:
+        return {**BRIEF, **QUICK}
+    return BRIEF if records < FEW_RECORDS else THROUGHPUT
 
 
 def records_of(parameters: RunParameters) -> int:
