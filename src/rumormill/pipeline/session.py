@@ -67,8 +67,8 @@ BRIEF: Final = {
 }
 """For sessions that live for seconds, with up to a million rows."""
 
-# Hadoop starts a program for each file that it makes in a folder, to set its permissions: hundreds of
-# them in a run. This way of starting one takes half the time; only Linux has it.
+# Hadoop starts a program for each file that it makes in a folder, to set its permissions: hundreds
+# of them in a run. This way of starting one takes half the time; only Linux has it.
 SPAWNING: Final = "-Djdk.lang.Process.launchMechanism=VFORK" if sys.platform == "linux" else ""
 
 LOGGING: Final = Path(__file__).with_name("log4j2.properties")
