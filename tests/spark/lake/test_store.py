@@ -1,11 +1,11 @@
-"""Tables of another format are refused before anything is read from them or written."""
+"""What a lake knows of its tables before it reads them: their format, and whether they are new."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from rumormill.core.errors import RumormillError
@@ -48,3 +48,24 @@ def test_a_table_of_another_format_is_refused_with_one_sentence(
         )
         assert isinstance(refused.value, RumormillError)
     assert first.snapshot(PLAIN) == before
+
+
+def test_a_table_that_was_just_made_is_known_to_be_empty_until_it_is_written_to(
+    spark: SparkSession, place: Location
+) -> None:
+    lake = Lake(spark, place)
+    assert lake.read(PLAIN).schema == spark.table(lake.name(PLAIN)).schema
+    assert lake.is_new(PLAIN)
+    assert "BatchScan" not in _plan(lake.read(PLAIN))
+    rows = spark.range(3).select(
+        F.current_timestamp().alias("minute"), F.lit("net").alias("network")
+    )
+    lake.append(PLAIN, rows, {})
+    assert not lake.is_new(PLAIN)
+    assert "BatchScan" in _plan(lake.read(PLAIN))
+    assert lake.read(PLAIN).count() == 3
+    assert not Lake(spark, place).is_new(PLAIN)
+
+
+def _plan(rows: DataFrame) -> str:
+    return str(rows._jdf.queryExecution().executedPlan().toString())

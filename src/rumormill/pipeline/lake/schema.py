@@ -6,9 +6,14 @@ Times are in UTC, with microseconds; ``minute`` is a time with neither seconds n
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
+
+from pyspark.sql.types import DataType
+
+from rumormill.pipeline.source.columns import MESSAGE_COLUMNS, TRACE_COLUMNS
 
 FORMAT: Final = 5
 """Of all tables together; raised when a column changes its name, type or meaning."""
@@ -47,24 +52,14 @@ class Table:
         return f"{self.layer}.{self.name}"
 
 
-MESSAGES: Final = Table(
-    "messages",
-    "bronze",
-    "key binary, value binary, topic string, `partition` int, `offset` bigint,"
-    " timestamp timestamp, timestampType int,"
-    " headers array<struct<key: string, value: binary>>, sender string, message_id binary,"
-    " network string, node string, received_from string, spool string",
-    Layout.STREAM,
-)
+def _as_read(columns: Mapping[str, DataType]) -> str:
+    """Columns of the source, in the words of SQL."""
+    return ", ".join(f"`{name}` {kind.simpleString()}" for name, kind in columns.items())
 
-TRACE: Final = Table(
-    "trace",
-    "bronze",
-    "spool string, `partition` int, `offset` bigint, time timestamp, network string, node string,"
-    " event string, topic string, message_id binary, peer string, size bigint, count bigint,"
-    " reason string, sender string, fields string, class string",
-    Layout.STREAM,
-)
+
+MESSAGES: Final = Table("messages", "bronze", _as_read(MESSAGE_COLUMNS), Layout.STREAM)
+
+TRACE: Final = Table("trace", "bronze", _as_read(TRACE_COLUMNS) + ", class string", Layout.STREAM)
 """``class`` keeps apart what is read apart: see :data:`CLASSES`."""
 
 COPIES: Final = "copies"

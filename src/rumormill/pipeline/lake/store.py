@@ -49,7 +49,11 @@ class LakeError(RumormillError):
 
 
 class Lake:
-    """The tables at one place, for one session."""
+    """The tables at one place, for one session.
+
+    Whoever writes has one of these: a table that was made by one, and written to by another since,
+    is empty to the first.
+    """
 
     def __init__(self, spark: SparkSession, location: Location) -> None:
         self.spark = spark
@@ -101,12 +105,17 @@ class Lake:
         )
         self._unwritten.add(table.path)
 
+    def is_new(self, table: Table) -> bool:
+        """Whether it was made here just now, so that it has neither rows nor commits."""
+        self.ensure(table)
+        return table.path in self._unwritten
+
     def read(self, table: Table) -> DataFrame:
         """All rows of a table; it is made if it is not there."""
         self.ensure(table)
         rows = self.spark.table(self.name(table))
         # What is known to be empty leaves the plan, and with it whatever would be joined to it.
-        return rows.where(F.lit(False)) if table.path in self._unwritten else rows
+        return rows.where(F.lit(False)) if self.is_new(table) else rows
 
     def append(self, table: Table, rows: DataFrame, summary: Mapping[str, str]) -> None:
         """Add rows; ``summary`` stands in the same commit."""

@@ -45,8 +45,7 @@ class Ingest:
 
     def _read_place(self) -> None:
         """Where the table says that it is; what a killed driver did not compare is compared."""
-        self._lake.ensure(self.table)
-        last = self._last_batch()
+        last = None if self._lake.is_new(self.table) else self._last_batch()
         if last is not None:
             self._check(last)
         stored = None if last is None else json.loads(last.offsets)
