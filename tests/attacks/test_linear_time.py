@@ -39,7 +39,8 @@ def check(reader: Reader, pump: Pump, piece: int = 0) -> None:
     short, long = (_work(reader, pump.of(size), piece) for size in (SIZE, 2 * SIZE))
     # What is refused at half the length for another reason is no measure: so much it may always be.
     assert long.steps <= 2.2 * max(short.steps, 20 * SIZE) + 200, (short, long)
-    assert long.bytes <= 2.2 * max(short.bytes, 50 * SIZE) + 20_000, (short, long)
+    # A table that grows takes its new room at once: whether it just did is chance.
+    assert long.bytes <= 2.2 * max(short.bytes, 50 * SIZE) + 60_000, (short, long)
 
 
 def _work(reader: Reader, data: bytes, piece: int) -> Work:

@@ -129,7 +129,7 @@ def test_another_node_in_the_place_of_one_is_refused(
         assert len(stream.run(node=node.address, startingOffsets="earliest")) == 10
     with (
         http_node(two.folder, port=node.port),
-        pytest.raises(StreamingQueryException, match=f"read spool {one.id} up to offset 10"),
+        pytest.raises(StreamingQueryException, match=f"spool {one.id} was read up to offset 10"),
     ):
         stream.run(node=node.address)
 

@@ -123,9 +123,9 @@ def test_a_spool_that_is_not_given_is_named(spark: SparkSession, tmp_path: Path)
     one, two = make_spool(tmp_path / "one"), make_spool(tmp_path / "two")
     one.messages(["weather"] * 5)
     place = reader_of(one).next_place()
-    with pytest.raises(SpoolError, match=f"has read spool {one.id} up to offset 5, but it is not"):
+    with pytest.raises(SpoolError, match=f"spool {one.id} was read up to offset 5, but it is not"):
         reader_of(two).next_place(place)
-    with pytest.raises(PySparkException, match=f"has read spool {one.id} up to offset 5"):
+    with pytest.raises(PySparkException, match=f"{one.id} was read up to offset 5"):
         reader_of(two).frame(spark, place).count()
 
 
