@@ -41,6 +41,7 @@ def tables_in_batches(spark: SparkSession, batches: Sequence[Trace]) -> dict[str
     from rumormill.pipeline.gold.registry import HOUSE
     from rumormill.pipeline.lake.schema import SILVER, TRACE
     from rumormill.pipeline.run.increment import Increment
+    from rumormill.pipeline.run.ingest import with_class
 
     lake = new_lake(spark)
     for batch in batches:
@@ -55,6 +56,7 @@ def silver_of(spark: SparkSession, trace: Sequence[Row]) -> dict[str, list[Row]]
     from rumormill.pipeline.gold.registry import Registry
     from rumormill.pipeline.lake.schema import SILVER, TRACE
     from rumormill.pipeline.run.increment import Increment
+    from rumormill.pipeline.run.ingest import with_class
 
     lake = new_lake(spark)
     lake.append(TRACE, with_class(frame(spark, trace)), {})
@@ -76,17 +78,6 @@ def frame(spark: SparkSession, trace: Trace) -> DataFrame:
         return spark.createDataFrame(trace.cast(_SPARK_TRACE))
     aware = [{**row, "time": row["time"].replace(tzinfo=UTC)} for row in trace]
     return spark.createDataFrame(pa.Table.from_pylist(aware, _SPARK_TRACE))
-
-
-def with_class(trace: DataFrame) -> DataFrame:
-    """As bronze has it: with the class of each event."""
-    from pyspark.sql import functions as F
-
-    from rumormill.pipeline.lake.schema import CLASSES, OTHER
-
-    classes = {event: name for name, events in CLASSES.items() for event in events}
-    known = F.create_map(*[F.lit(word) for pair in classes.items() for word in pair])
-    return trace.withColumn("class", F.coalesce(known[F.col("event")], F.lit(OTHER)))
 
 
 def rows_of(table: DataFrame) -> list[Row]:
