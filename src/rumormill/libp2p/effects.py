@@ -64,6 +64,22 @@ class HeldBack(NamedTuple):
     seconds: float
 
 
+class RouterInput:
+    """The base of what only a router, or a part of one, takes: a command of the user's to it.
+
+    Registered with :meth:`~rumormill.libp2p.pubsub.router.PubsubServices.on_input`.
+    """
+
+    __slots__ = ()
+
+
+class Blacklist(NamedTuple):
+    """Have nothing to do with ``peer`` any more, nor with messages that it wrote; or again."""
+
+    peer: Peer
+    listed: bool = True
+
+
 PubsubInput: TypeAlias = (
     Received
     | Checked
@@ -78,6 +94,8 @@ PubsubInput: TypeAlias = (
     | HeldBack
     | Subscribe
     | Unsubscribe
+    | Blacklist
+    | RouterInput
 )
 """What :class:`~rumormill.libp2p.pubsub.pubsub.Pubsub` takes."""
 

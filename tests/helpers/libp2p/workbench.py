@@ -175,15 +175,22 @@ class Workbench:
 
     # ---- peers
 
-    def join(self, peer: str, *topics: str, protocol: str = MESHSUB_1_0) -> str:
-        """A peer connects and says which topics it listens to."""
-        self.feed(PeerJoined(peer, protocol))
+    def join(
+        self,
+        peer: str,
+        *topics: str,
+        protocol: str = MESHSUB_1_0,
+        outbound: bool = False,
+        address: str = "",
+    ) -> str:
+        """A peer connects and says which topics it listens to; ``outbound`` if we dialed it."""
+        self.feed(PeerJoined(peer, protocol, outbound, address))
         if topics:
             self.say(peer, Rpc(subscriptions=tuple(Subscription(True, each) for each in topics)))
         return peer
 
-    def join_many(self, count: int, *topics: str, protocol: str = MESHSUB_1_0) -> list[str]:
-        return [self.join(f"peer{index}", *topics, protocol=protocol) for index in range(count)]
+    def join_many(self, count: int, *topics: str, **how: Any) -> list[str]:
+        return [self.join(f"peer{index}", *topics, **how) for index in range(count)]
 
     def leave(self, peer: str) -> None:
         self.feed(PeerLeft(peer))

@@ -1,24 +1,39 @@
 """gossipsub: a mesh per topic for whole messages, gossip about the rest.
 
-One duty, one file: :mod:`mesh` (who gets every message), :mod:`fanout` (topics we publish on
-without listening), :mod:`gossip` (IHAVE and IWANT), :mod:`message_cache` (what gossip can answer
-with), :mod:`backoff` (whom not to ask again yet), :mod:`candidates` and :mod:`features` (who can do
-what), :mod:`heartbeat`, :mod:`parameters`; :mod:`router` puts them together.
+One duty, one file: :mod:`mesh` (who gets every message), :mod:`grafting` (what peers say to it),
+:mod:`upkeep` (what the heartbeat does to it), :mod:`fanout` (topics we publish on without
+listening), :mod:`direct` (peers that get everything), :mod:`targets` (who gets a message of all
+these), :mod:`gossip` (IHAVE and IWANT), :mod:`promises` (who told of a message must send it),
+:mod:`message_cache` (what gossip can answer with), :mod:`backoff` (whom not to ask again yet),
+:mod:`standing` (what a peer's conduct is worth), :mod:`gater` (whose messages are read when there
+are too many), :mod:`candidates` and :mod:`features` (who can do what), :mod:`heartbeat`,
+:mod:`parameters` and :mod:`degrees`; :mod:`router` puts them together.
 """
 
+from rumormill.libp2p.gossipsub.degrees import TopicMesh
+from rumormill.libp2p.gossipsub.direct import AddDirectPeer, RemoveDirectPeer
 from rumormill.libp2p.gossipsub.features import (
+    DONT_WANT,
+    EXCHANGE,
+    EXTENSIONS,
     FEATURES,
     GOSSIP,
     MESH,
     MESHSUB_1_0,
+    MESHSUB_1_1,
+    MESHSUB_1_2,
+    MESHSUB_1_3,
     Feature,
     FeatureTable,
 )
 from rumormill.libp2p.gossipsub.heartbeat import HeartbeatPart
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
 from rumormill.libp2p.gossipsub.router import GossipsubRouter
+from rumormill.libp2p.gossipsub.standing import Standing, Thresholds
 
 __all__ = [
-    "FEATURES", "GOSSIP", "MESH", "MESHSUB_1_0", "Feature", "FeatureTable", "GossipsubParameters",
-    "GossipsubRouter", "HeartbeatPart",
+    "DONT_WANT", "EXCHANGE", "EXTENSIONS", "FEATURES", "GOSSIP", "MESH", "MESHSUB_1_0",
+    "MESHSUB_1_1", "MESHSUB_1_2", "MESHSUB_1_3", "AddDirectPeer", "Feature", "FeatureTable",
+    "GossipsubParameters", "GossipsubRouter", "HeartbeatPart", "RemoveDirectPeer", "Standing",
+    "Thresholds", "TopicMesh",
 ]  # fmt: skip

@@ -38,7 +38,7 @@ class Backoffs:
 
     def add(self, topic: str, peer: Peer, seconds: float, now: float) -> None:
         """Stay apart for so many seconds from now; a longer time that stands already remains."""
-        until = now + min(seconds, LONGEST)
+        until = now + max(0, min(seconds, LONGEST))
         key = (topic, peer)
         self._until[key] = max(until, self._until.get(key, until))
         if len(self._until) > MOST:
@@ -48,6 +48,10 @@ class Backoffs:
         """Whether the pair still has to stay apart: a GRAFT of the peer would be refused."""
         until = self._until.get((topic, peer))
         return until is not None and now < until
+
+    def until(self, topic: str, peer: Peer) -> float:
+        """When the backoff of the pair ends; long ago if there is none."""
+        return self._until.get((topic, peer), float("-inf"))
 
     def too_early(self, topic: str, peer: Peer, now: float) -> bool:
         """Whether we had better not send a GRAFT yet."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from rumormill.core import trace
 from rumormill.core.machine import Peer
 from rumormill.libp2p.gossipsub.candidates import Candidates
+from rumormill.libp2p.gossipsub.direct import DirectPeers
 from rumormill.libp2p.gossipsub.fanout import Fanout
 from rumormill.libp2p.gossipsub.features import GOSSIP
 from rumormill.libp2p.gossipsub.heartbeat import HeartbeatPart
 from rumormill.libp2p.gossipsub.mesh import Mesh
 from rumormill.libp2p.gossipsub.message_cache import MessageCache
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
+from rumormill.libp2p.gossipsub.promises import Promises
+from rumormill.libp2p.gossipsub.standing import Standing
 from rumormill.libp2p.pubsub.message_id import usable
 from rumormill.libp2p.pubsub.prices import ANSWERED_BYTE
 from rumormill.libp2p.pubsub.router import PubsubServices
@@ -25,15 +28,22 @@ class Gossip(HeartbeatPart):
 
     def __init__(
         self,
+        *,
         pubsub: PubsubServices,
         parameters: GossipsubParameters,
         candidates: Candidates,
+        direct: DirectPeers,
+        standing: Standing,
+        promises: Promises,
         mesh: Mesh,
         fanout: Fanout,
     ) -> None:
         self._pubsub = pubsub
         self._parameters = parameters
         self._candidates = candidates
+        self._direct = direct
+        self._standing = standing
+        self._promises = promises
         self._mesh = mesh
         self._fanout = fanout
         self.cache = MessageCache(
@@ -59,23 +69,12 @@ class Gossip(HeartbeatPart):
         """How many messages are kept."""
         return {"cached": len(self.cache)}
 
-    def _emit(self, topic: str, members: dict[Peer, None]) -> None:
-        """Tell ``D_lazy`` peers that are no members of the mesh or fanout what we have."""
-        message_ids = self.cache.gossip_ids(topic)
-        if not message_ids:
-            return
-        most = self._parameters.max_ihave_ids
-        for peer in self._candidates.sample(topic, GOSSIP, members, self._parameters.D_lazy):
-            # Each peer gets the ids in another order: if not all fit, different ones.
-            ids = self._pubsub.random.sample(message_ids, min(most, len(message_ids)))
-            self._pubsub.outbox.control(peer, IHave(topic, tuple(ids)))
+    # ---- telling
 
     def heartbeat(self, now: float) -> None:
         """Tell what we have; then there are new budgets, and a new window."""
-        for topic in self._mesh.topics():
-            self._emit(topic, self._mesh.peers(topic))
-        for topic in self._fanout.topics():
-            self._emit(topic, self._fanout.peers(topic))
+        if self.cache.gossiped:
+            self._tell_all()
         self._ihave_heard.clear()
         self._ids_asked.clear()
         knows = self._pubsub.knows
@@ -89,15 +88,62 @@ class Gossip(HeartbeatPart):
             )  # fmt: skip
             self.cache.evicted = 0
 
+    def _tell_all(self) -> None:
+        apart = self._apart()
+        for topic in self._mesh.topics():
+            self._tell(topic, self._mesh.peers(topic), apart)
+        for topic in self._fanout.topics():
+            self._tell(topic, self._fanout.peers(topic), apart)
+
+    def _apart(self) -> Set[Peer]:
+        """Whom gossip is not for, whatever the topic: looked at once, as there are many topics."""
+        of, least = self._standing.of, self._standing.thresholds.gossip
+        able = self._candidates.able(GOSSIP)
+        apart = {peer for peer in self._candidates.peers if peer not in able or of(peer) < least}
+        apart.update(self._direct.peers)
+        return apart
+
+    def _tell(self, topic: str, members: dict[Peer, None], apart: Set[Peer]) -> None:
+        """Tell some of those that are no members of the mesh or fanout what we have."""
+        least = self._parameters.degrees.of(topic).D_lazy
+        message_ids = self.cache.gossip_ids(topic)
+        if not message_ids or not least:
+            return
+        listeners = self._pubsub.subscribers(topic)
+        outside = len(listeners) - len(listeners.keys() & apart)
+        outside -= sum(peer in listeners and peer not in apart for peer in members)
+        count = max(least, int(self._parameters.gossip_factor * outside))
+        most = min(self._parameters.max_ihave_ids, len(message_ids))
+        for peer in self._candidates.draw(
+            topic, count, lambda peer: peer not in members and peer not in apart
+        ):
+            # Each peer gets the ids in another order: if not all fit, different ones.
+            ids = self._pubsub.random.sample(message_ids, most)
+            self._pubsub.outbox.control(peer, IHave(topic, tuple(ids)))
+
     def remove_peer(self, peer: Peer, now: float) -> None:
         """The peer is gone."""
         self._ihave_heard.pop(peer, None)
         self._ids_asked.pop(peer, None)
 
+    # ---- being told
+
+    def _is_believed(self, peer: Peer, kind: str) -> bool:
+        """Whether the peer's gossip is listened to; if not, it is traced."""
+        if not self._candidates.can(peer, GOSSIP):
+            reason = f"{kind}_from_floodsub_peer"
+        elif (
+            self._standing.of(peer) < self._standing.thresholds.gossip and peer not in self._direct
+        ):
+            reason = f"{kind}_low_score"
+        else:
+            return True
+        self._pubsub.emit(trace.IGNORED, peer=peer, reason=reason)
+        return False
+
     def handle_ihave(self, peer: Peer, ihave: tuple[IHave, ...], now: float) -> None:
         """Ask the peer for what it has and we lack, on topics that we listen to."""
-        if not self._candidates.can(peer, GOSSIP):
-            self._ignore(peer, ihave[0].topic, "ihave_from_floodsub_peer")
+        if not self._is_believed(peer, "ihave"):
             return
         # Counted by RPC, as everyone does: one may tell of many topics at once.
         heard = self._ihave_heard[peer] = self._ihave_heard.get(peer, 0) + 1
@@ -115,7 +161,7 @@ class Gossip(HeartbeatPart):
         if len(usable_ids) < len(wanted):
             self._ignore(peer, ihave[0].topic, "bad_message_id")
         if usable_ids:
-            self._ask(peer, usable_ids)
+            self._ask(peer, usable_ids, now)
 
     def _lacks(self, message_id: bytes, peer: Peer) -> bool:
         return (
@@ -127,7 +173,7 @@ class Gossip(HeartbeatPart):
     def _ignore(self, peer: Peer, topic: str, reason: str) -> None:
         self._pubsub.emit(trace.IGNORED, topic, peer=peer, reason=reason)
 
-    def _ask(self, peer: Peer, wanted: list[bytes]) -> None:
+    def _ask(self, peer: Peer, wanted: list[bytes], now: float) -> None:
         asked = self._ids_asked.get(peer, 0)
         room = self._parameters.max_ihave_ids - asked
         if len(wanted) > room:
@@ -141,13 +187,13 @@ class Gossip(HeartbeatPart):
             self._ids_asked[peer] = asked + len(wanted)
             self._asked.update(dict.fromkeys(wanted, peer))
             self._pubsub.outbox.control(peer, IWant(tuple(wanted)))
+            self._promises.add(peer, wanted, now)
             for message_id in wanted:
                 self._pubsub.emit(trace.ASKED, message_id=message_id, peer=peer)
 
     def handle_iwant(self, peer: Peer, iwant: tuple[IWant, ...], now: float) -> None:
         """Send the peer what it asks for and we have, each message only so often."""
-        if not self._candidates.can(peer, GOSSIP):
-            self._pubsub.emit(trace.IGNORED, peer=peer, reason="iwant_from_floodsub_peer")
+        if not self._is_believed(peer, "iwant"):
             return
         unknown: list[bytes] = []
         answered = 0

@@ -1,39 +1,52 @@
-"""The mesh: for each topic that we listen to, the peers that get every message from us."""
+"""The mesh: for each topic that we listen to, the peers that get every message from us.
+
+Here is who is in it, and how a peer comes in and goes out. What peers say to it is in
+:mod:`grafting`, what the heartbeat does to it in :mod:`upkeep`.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from rumormill.core import trace
 from rumormill.core.machine import Peer
 from rumormill.libp2p.gossipsub.backoff import Backoffs
 from rumormill.libp2p.gossipsub.candidates import Candidates
+from rumormill.libp2p.gossipsub.direct import DirectPeers
 from rumormill.libp2p.gossipsub.fanout import Fanout
-from rumormill.libp2p.gossipsub.features import MESH
-from rumormill.libp2p.gossipsub.heartbeat import HeartbeatPart
+from rumormill.libp2p.gossipsub.features import EXCHANGE, MESH
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
+from rumormill.libp2p.gossipsub.standing import Standing
+from rumormill.libp2p.pubsub.part import Part
 from rumormill.libp2p.pubsub.router import PubsubServices
-from rumormill.libp2p.wire.gossip import GRAFT, PRUNE, Graft, Prune
+from rumormill.libp2p.wire.gossip import Graft, Prune
 
 
-class Mesh(HeartbeatPart):
-    """Keeps each topic's mesh between ``D_low`` and ``D_high`` peers."""
+class Mesh(Part):
+    """Knows each topic's mesh, and changes it."""
 
     def __init__(
         self,
+        *,
         pubsub: PubsubServices,
         parameters: GossipsubParameters,
         candidates: Candidates,
+        direct: DirectPeers,
+        standing: Standing,
         fanout: Fanout,
     ) -> None:
         self._pubsub = pubsub
         self._parameters = parameters
+        self._degrees = parameters.degrees
         self._candidates = candidates
+        self._direct = direct
+        self._standing = standing
         self._fanout = fanout
         self._peers: dict[str, dict[Peer, None]] = {}
         self.backoffs = Backoffs(slack=2 * parameters.heartbeat_interval)
-        pubsub.on_control(GRAFT, self.handle_grafts)
-        pubsub.on_control(PRUNE, self.handle_prunes)
+        self.introduce: Callable[[str, Peer], bytes] | None = None
+        """What a PRUNE of the topic tells the peer of others, as fields of it: peer exchange."""
 
     def topics(self) -> tuple[str, ...]:
         """The topics that have a mesh: those we listen to."""
@@ -43,35 +56,46 @@ class Mesh(HeartbeatPart):
         """The topic's mesh; empty if we do not listen. Not to be changed."""
         return self._peers.get(topic, _NOBODY)
 
-    # ---- joining and leaving
+    def __contains__(self, topic: str) -> bool:
+        return topic in self._peers
 
     def sizes(self) -> dict[str, int]:
         """How many pairs of topic and peer there are, together and apart."""
         return {"mesh": sum(map(len, self._peers.values())), "backoffs": len(self.backoffs)}
 
+    # ---- what happens to topics and peers
+
     def join(self, topic: str, now: float) -> None:
         """JOIN: the fanout becomes the mesh, filled up to ``D``."""
         self._peers[topic] = {}
-        for peer in self._fanout.take(topic)[: self._parameters.D]:
-            if not self.backoffs.too_early(topic, peer, now):
-                self._graft(topic, peer, "join")
-        self._fill(topic, "join", now)
+        degree = self._degrees.of(topic).D
+        for peer in self._fanout.take(topic)[:degree]:
+            if self.may_graft(topic, peer, now):
+                self.graft(topic, peer, "join", now)
+        self.fill(topic, degree, "join", now)
 
     def leave(self, topic: str, quietly: bool, now: float) -> None:
         """LEAVE: give the mesh up, and PRUNE its peers.
 
         A node that shuts down does not: they would keep it out when it is back in a moment.
         """
-        for peer in self._peers.pop(topic, {}):
-            self._pubsub.emit(trace.PRUNED, topic, peer=peer, by="us", reason="leave")
+        for peer in list(self._peers.get(topic, ())):
+            self._remove(topic, peer, "us", "leave", now)
             if not quietly:
-                self._prune(topic, peer, self._parameters.unsubscribe_backoff, now)
+                self.keep_out(topic, peer, self._parameters.unsubscribe_backoff, now)
+        self._peers.pop(topic, None)
 
     def remove_peer(self, peer: Peer, now: float) -> None:
         """The peer is gone: out of every mesh, without a word to it."""
         for topic, peers in self._peers.items():
             if peer in peers:
-                self._remove(topic, peer, "peer", "left")
+                self._remove(topic, peer, "peer", "left", now)
+
+    def release(self, peer: Peer, reason: str, now: float) -> None:
+        """Take the peer out of every mesh, and tell it."""
+        for topic, peers in self._peers.items():
+            if peer in peers:
+                self.prune(topic, peer, reason, now, exchange=False)
 
     def renew_peer(self, peer: Peer) -> None:
         """Say GRAFT again in every mesh that the peer is in."""
@@ -84,108 +108,87 @@ class Mesh(HeartbeatPart):
         if (
             self._parameters.graft_on_subscribe
             and topic in self._peers
-            and len(self._peers[topic]) < self._parameters.D
-            and self._candidates.can(peer, MESH)
-            and not self.backoffs.too_early(topic, peer, now)
+            and len(self._peers[topic]) < self._degrees.of(topic).D
+            and self.may_graft(topic, peer, now)
         ):
-            self._graft(topic, peer, "subscribed")
+            self.graft(topic, peer, "subscribed", now)
 
     def peer_unsubscribed(self, peer: Peer, topic: str, now: float) -> None:
         """A peer no longer listens."""
         if peer in self.peers(topic):
-            self._remove(topic, peer, "peer", "unsubscribed")
+            self._remove(topic, peer, "peer", "unsubscribed", now)
 
-    # ---- what peers say
+    # ---- coming in
 
-    def handle_grafts(self, peer: Peer, grafts: tuple[Graft, ...], now: float) -> None:
-        """The peer took us into its meshes; take it into ours, or say no."""
-        topics = dict.fromkeys(graft.topic for graft in grafts)
-        unknown = [topic for topic in topics if topic not in self._peers]
-        if unknown:
-            # As one, with the first of them: a peer may name five thousand at once.
-            reason, count = "graft_unknown_topic", len(unknown)
-            self._pubsub.emit(trace.IGNORED, unknown[0], peer=peer, reason=reason, count=count)
-            if self._parameters.answer_unknown_graft:
-                for topic in unknown:
-                    self._pubsub.outbox.control(peer, Prune(topic))
-        for topic in topics:
-            if topic in self._peers:
-                self._handle_graft(peer, topic, now)
+    def may_graft(self, topic: str, peer: Peer, now: float) -> bool:
+        """Whether a peer outside the mesh may be taken in, as far as we know."""
+        return (
+            peer not in self._peers[topic]
+            and self._candidates.can(peer, MESH)
+            and peer not in self._direct
+            and self._standing.of(peer) >= 0
+            and not self.backoffs.too_early(topic, peer, now)
+        )
 
-    def _handle_graft(self, peer: Peer, topic: str, now: float) -> None:
-        peers = self._peers[topic]
-        if not self._candidates.can(peer, MESH):
-            self._pubsub.emit(trace.IGNORED, topic, peer=peer, reason="graft_from_floodsub_peer")
-        elif self.backoffs.active(topic, peer, now):
-            self._pubsub.emit(trace.REJECTED, topic, peer=peer, reason="graft_in_backoff")
-            self._prune(topic, peer, self._parameters.prune_backoff, now)
-        elif peer not in peers:
-            self._pubsub.assume_subscribed(peer, topic)
-            peers[peer] = None
-            self._pubsub.emit(trace.GRAFTED, topic, peer=peer, by="peer")
+    def fill(self, topic: str, degree: int, reason: str, now: float) -> None:
+        """Take in peers of the topic, by chance, until there are ``degree``."""
+        missing = degree - len(self._peers[topic])
+        for peer in self._candidates.draw(
+            topic, missing, lambda peer: self.may_graft(topic, peer, now)
+        ):
+            self.graft(topic, peer, reason, now)
 
-    def handle_prunes(self, peer: Peer, prunes: tuple[Prune, ...], now: float) -> None:
-        """The peer took us out of meshes; take it out of ours, and leave it alone for a while."""
-        for prune in prunes:
-            self._handle_prune(peer, prune, now)
-
-    def _handle_prune(self, peer: Peer, prune: Prune, now: float) -> None:
-        if prune.topic not in self._peers:
-            return
-        backoff = prune.backoff or self._backoff_of(peer, prune.topic)
-        self.backoffs.add(prune.topic, peer, backoff, now)
-        if peer in self._peers[prune.topic]:
-            self._remove(prune.topic, peer, "peer", "pruned")
-
-    def _backoff_of(self, peer: Peer, topic: str) -> float:
-        """How long a peer that pruned us without a number will itself keep away."""
-        if peer in self._pubsub.subscribers(topic):
-            return self._parameters.prune_backoff
-        return self._parameters.unsubscribe_backoff  # it left the topic, and said so before
-
-    # ---- the heartbeat
-
-    def heartbeat(self, now: float) -> None:
-        """Bring every mesh back to ``D`` peers that has too few or too many."""
-        self.backoffs.expire(now)
-        for topic, peers in self._peers.items():
-            if len(peers) < self._parameters.D_low:
-                self._fill(topic, "too_few", now)
-            elif len(peers) > self._parameters.D_high:
-                surplus = len(peers) - self._parameters.D
-                for peer in self._pubsub.random.sample(list(peers), surplus):
-                    self._remove(topic, peer, "us", "too_many")
-                    self._prune(topic, peer, self._parameters.prune_backoff, now)
-
-    def _fill(self, topic: str, reason: str, now: float) -> None:
-        peers = self._peers[topic]
-        allowed = [
-            peer
-            for peer in self._candidates.of(topic, MESH)
-            if peer not in peers and not self.backoffs.too_early(topic, peer, now)
-        ]
-        wanted = max(0, min(self._parameters.D - len(peers), len(allowed)))
-        for peer in self._pubsub.random.sample(allowed, wanted):
-            self._graft(topic, peer, reason)
-
-    def _graft(self, topic: str, peer: Peer, reason: str) -> None:
+    def graft(self, topic: str, peer: Peer, reason: str, now: float) -> None:
+        """Take a peer in, and tell it."""
         self._peers[topic][peer] = None
         self._pubsub.outbox.control(peer, Graft(topic))
         self._pubsub.emit(trace.GRAFTED, topic, peer=peer, by="us", reason=reason)
+        self._standing.grafted(peer, topic, now)
 
-    def _prune(self, topic: str, peer: Peer, backoff: float, now: float) -> None:
-        """Tell a peer to stay away, and for how long, and do so ourselves.
+    def admit(self, topic: str, peer: Peer, now: float) -> None:
+        """Take a peer in that has asked for it."""
+        self._pubsub.assume_subscribed(peer, topic)
+        self._peers[topic][peer] = None
+        self._pubsub.emit(trace.GRAFTED, topic, peer=peer, by="peer")
+        self._standing.grafted(peer, topic, now)
+
+    # ---- going out
+
+    def prune(
+        self, topic: str, peer: Peer, reason: str, now: float, *, exchange: bool = True
+    ) -> None:
+        """Take a peer out, and tell it."""
+        self._remove(topic, peer, "us", reason, now)
+        self.keep_out(topic, peer, self._parameters.prune_backoff, now, exchange=exchange)
+
+    def pruned(self, topic: str, peer: Peer, now: float) -> None:
+        """A peer took us out of its mesh, so it is not in ours."""
+        if peer in self._peers[topic]:
+            self._remove(topic, peer, "peer", "pruned", now)
+
+    def keep_out(
+        self, topic: str, peer: Peer, backoff: float, now: float, *, exchange: bool = False
+    ) -> None:
+        """Tell a peer to stay away, and for how long, and do so ourselves."""
+        seconds = math.ceil(backoff)
+        self.backoffs.add(topic, peer, seconds, now)
+        self.say_prune(topic, peer, seconds, exchange=exchange)
+
+    def say_prune(self, topic: str, peer: Peer, seconds: int, *, exchange: bool = False) -> None:
+        """PRUNE, with the number of seconds and perhaps with other peers of the topic.
 
         Without the number it would assume its own, a minute as a rule, and punish us for coming
         back earlier. go, rust and js heed it in every version; 1.0 itself does not know the field.
         """
-        seconds = math.ceil(backoff)
-        self.backoffs.add(topic, peer, seconds, now)
-        self._pubsub.outbox.control(peer, Prune(topic, seconds))
+        others = b""
+        if exchange and self.introduce is not None and self._candidates.can(peer, EXCHANGE):
+            others = self.introduce(topic, peer)
+        self._pubsub.outbox.control(peer, Prune(topic, seconds, others))
 
-    def _remove(self, topic: str, peer: Peer, by: str, reason: str) -> None:
+    def _remove(self, topic: str, peer: Peer, by: str, reason: str, now: float) -> None:
         del self._peers[topic][peer]
         self._pubsub.emit(trace.PRUNED, topic, peer=peer, by=by, reason=reason)
+        self._standing.pruned(peer, topic, now)
 
 
 _NOBODY: dict[Peer, None] = {}

@@ -65,6 +65,11 @@ class MessageCache:
         sent[peer] = sent.get(peer, 0) + 1
         return sent[peer]
 
+    @property
+    def gossiped(self) -> bool:
+        """Whether there is anything to tell about, on whatever topic."""
+        return any(self._ids)
+
     def gossip_ids(self, topic: str) -> list[bytes]:
         """Ids of the topic's messages in the newest windows."""
         told = dict.fromkeys([each for ids in self._ids for each in ids.get(topic, ())])

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from pydantic import Field, model_validator
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
 
-from rumormill.core.errors import ConfigError
-from rumormill.core.parameters import Parameters
+from pydantic import Field, field_validator, model_validator
+
+from rumormill.core.errors import ConfigError, LocalProtocolError
+from rumormill.libp2p.gossipsub.degrees import (
+    USUAL_BEST,
+    USUAL_OUTBOUND,
+    DegreeBook,
+    Degrees,
+    TopicMesh,
+    most_outbound,
+    not_above,
+)
+from rumormill.libp2p.gossipsub.gater_parameters import GaterParameters
+from rumormill.libp2p.stack.multiaddr import Multiaddr
 
 
-class GossipsubParameters(Parameters):
+class GossipsubParameters(GaterParameters):
     """How the mesh and the gossip behave.
 
     >>> GossipsubParameters(D=8).D_lazy
@@ -19,20 +33,41 @@ class GossipsubParameters(Parameters):
     rumormill.core.errors.ConfigError: D_low: must not be above D (7 > 6)
     """
 
+    protocols: tuple[str, ...] | None = None
+    """Of the protocols that the router speaks, those that are offered to peers, such as
+    ``/meshsub/1.1.0``; by default all. With each peer the highest is spoken that both have."""
     D: int = Field(default=6, ge=0)
     """How many peers a mesh should have."""
     D_low: int = Field(default=4, ge=0)
     """With fewer than this, the heartbeat adds peers up to ``D``."""
     D_high: int = Field(default=12, ge=0)
-    """With more than this, the heartbeat removes peers down to ``D``."""
+    """With as many as this, the heartbeat removes peers down to ``D``, and until then GRAFT is
+    refused unless it comes from a peer that we dialed."""
+    D_score: int = Field(default=-1, ge=-1)
+    """How many of the peers with the best scores stay when the heartbeat removes some; by default 4
+    or ``D``, whichever is less."""
+    D_out: int = Field(default=-1, ge=-1)
+    """How many peers of a mesh should be such that we dialed: who only comes to us cannot fill it.
+    Below ``D_low``, and not above half of ``D``; by default 2 where that is possible."""
     D_lazy: int = Field(default=-1, ge=-1)
-    """How many peers outside the mesh are told about recent messages; by default ``D``."""
+    """How many peers outside the mesh are told about recent messages, at least; by default ``D``.
+    With 0 nobody is."""
+    gossip_factor: float = Field(default=0.25, ge=0, le=1)
+    """Of the peers outside the mesh, the part that is told about recent messages, if that is more
+    than ``D_lazy``."""
+    topic_meshes: Mapping[str, TopicMesh] = Field(default_factory=dict)
+    """Degrees (``D`` and those that begin with it) of single topics:
+    ``{"weather": {"D": 8, "D_high": 16}}``."""
     heartbeat_interval: float = Field(default=1.0, gt=0, le=3600)
     """Seconds between two heartbeats."""
     heartbeat_delay: float = Field(default=0.1, ge=0)
     """Seconds before the first one."""
     fanout_ttl: float = Field(default=60.0, gt=0)
     """Seconds after which the fanout of a topic that we no longer publish on is forgotten."""
+    flood_publish: bool = False
+    """Send our own messages to all listeners that are worth it, not to the mesh alone. Nobody in
+    the mesh can then hold them back, and each costs as many times its size as there are listeners:
+    for few and small messages. rust and js do it by default, go does not."""
     mcache_len: int = Field(default=5, ge=1)
     """Heartbeats for which a message can be asked for."""
     mcache_gossip: int = Field(default=3, ge=1)
@@ -43,17 +78,59 @@ class GossipsubParameters(Parameters):
     """Seconds that two peers stay out of each other's mesh after a PRUNE."""
     unsubscribe_backoff: float = Field(default=10.0, gt=0, le=3600)
     """The same after we left the topic."""
+    graft_flood_threshold: float = Field(default=10.0, ge=0, le=3600)
+    """Seconds after a PRUNE within which a GRAFT of that peer counts twice against it; later, as
+    long as the backoff lasts, once."""
     graft_on_subscribe: bool = True
     """Take a peer into a mesh of fewer than ``D`` when it subscribes, before the heartbeat."""
     answer_unknown_graft: bool = False
     """Answer GRAFT of a topic we are not in by PRUNE, as the first specification says. Peers of
     today keep silent, because an answer would let anyone ask for any topic."""
+    opportunistic_graft_ticks: int = Field(default=60, ge=1)
+    """Every so many heartbeats, a mesh whose median score is below the threshold gets better
+    peers."""
+    opportunistic_graft_peers: int = Field(default=2, ge=0)
+    """How many at a time."""
     max_ihave_messages: int = Field(default=10, ge=1)
     """RPCs with IHAVE that one peer may send between two heartbeats."""
     max_ihave_ids: int = Field(default=5000, ge=1)
     """Ids that we ask of one peer between two heartbeats, and tell one peer at once."""
     max_iwant_sends: int = Field(default=3, ge=1)
     """How often we send the same message to the same peer on its request."""
+    iwant_followup: float = Field(default=3.0, gt=0, le=3600)
+    """Seconds that a peer has to send what it told of and we asked for."""
+    direct_peers: tuple[str, ...] = ()
+    """Addresses, peer id included, of peers that we always stay connected to, send every message of
+    their topics, and believe whatever their score; they should name us, too. They are in no mesh:
+    for operators who know each other."""
+    direct_connect_ticks: int = Field(default=60, ge=1)
+    """Heartbeats between two attempts to reach a direct peer that is not there."""
+
+    @field_validator("direct_peers")
+    @classmethod
+    def _names_a_peer(cls, addresses: tuple[str, ...]) -> tuple[str, ...]:
+        for text in addresses:
+            try:
+                address = Multiaddr.parse(text)
+            except LocalProtocolError as error:
+                raise ConfigError("direct_peers", str(error)) from None
+            if address.peer is None:
+                raise ConfigError("direct_peers", f"{text!r} must end with /p2p/ and a peer id")
+        return addresses
+
+    @field_validator("topic_meshes", mode="before")
+    @classmethod
+    def _named_meshes(cls, given: Any) -> Any:
+        """Read the degrees of each topic here, so that a wrong one is told with its topic."""
+        if not isinstance(given, Mapping):
+            return given
+        meshes = {}
+        for topic, special in given.items():
+            try:
+                meshes[topic] = TopicMesh(**special) if isinstance(special, Mapping) else special
+            except ConfigError as error:
+                raise ConfigError(f"topic_meshes.{topic}.{error.key}", error.problem) from None
+        return meshes
 
     @model_validator(mode="before")
     @classmethod
@@ -64,15 +141,21 @@ class GossipsubParameters(Parameters):
 
     @model_validator(mode="after")
     def _consistent(self) -> GossipsubParameters:
-        _not_above("D_low", self.D_low, "D", self.D)
-        _not_above("D", self.D, "D_high", self.D_high)
-        _not_above("mcache_gossip", self.mcache_gossip, "mcache_len", self.mcache_len)
-        _not_above(
+        # Frozen, but what was not given follows from what was.
+        if self.D_score < 0:
+            object.__setattr__(self, "D_score", min(USUAL_BEST, self.D))
+        if self.D_out < 0:
+            most = most_outbound(self.D, self.D_low)
+            object.__setattr__(self, "D_out", min(USUAL_OUTBOUND, most))
+        self.degrees.usual.check()
+        not_above("mcache_gossip", self.mcache_gossip, "mcache_len", self.mcache_len)
+        not_above(
             "unsubscribe_backoff", self.unsubscribe_backoff, "prune_backoff", self.prune_backoff
         )
         return self
 
-
-def _not_above(small: str, value: float, large: str, limit: float) -> None:
-    if value > limit:
-        raise ConfigError(small, f"must not be above {large} ({value:g} > {limit:g})")
+    @cached_property
+    def degrees(self) -> DegreeBook:
+        """The degrees of every topic's mesh."""
+        usual = Degrees(self.D, self.D_low, self.D_high, self.D_score, self.D_out, self.D_lazy)
+        return DegreeBook(usual, self.topic_meshes)

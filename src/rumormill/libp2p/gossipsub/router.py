@@ -5,29 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
-from rumormill.core.errors import LocalProtocolError
+from rumormill.core.errors import ConfigError, LocalProtocolError
 from rumormill.core.machine import Peer, PeerJoined
 from rumormill.libp2p.gossipsub.candidates import Candidates
+from rumormill.libp2p.gossipsub.direct import AddDirectPeer, DirectPeers, RemoveDirectPeer
 from rumormill.libp2p.gossipsub.fanout import Fanout
-from rumormill.libp2p.gossipsub.features import FEATURES, MESH, MESHSUB_1_0, FeatureTable
+from rumormill.libp2p.gossipsub.features import (
+    FEATURES,
+    MESHSUB_1_0,
+    MESHSUB_1_1,
+    FeatureTable,
+)
+from rumormill.libp2p.gossipsub.gater import Gater
 from rumormill.libp2p.gossipsub.gossip import Gossip
+from rumormill.libp2p.gossipsub.grafting import Grafting
 from rumormill.libp2p.gossipsub.heartbeat import Heartbeat
 from rumormill.libp2p.gossipsub.mesh import Mesh
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
+from rumormill.libp2p.gossipsub.promises import Promises
+from rumormill.libp2p.gossipsub.standing import Standing
+from rumormill.libp2p.gossipsub.targets import Targets
+from rumormill.libp2p.gossipsub.upkeep import Upkeep
 from rumormill.libp2p.pubsub.floodsub import FLOODSUB
 from rumormill.libp2p.pubsub.part import Part
-from rumormill.libp2p.pubsub.router import PubsubServices, Router
+from rumormill.libp2p.pubsub.router import Admission, PubsubServices, Router
 from rumormill.libp2p.wire.message import WireMessage
 
 
 class GossipsubRouter(Router):
-    """gossipsub 1.0, with floodsub peers as its guests.
+    """gossipsub 1.1, with floodsub peers as its guests.
 
     A further version is a router derived from this one: its ``protocols`` and ``features``, the
     parts that it adds to :meth:`parts`, and what it wants changed of :meth:`targets`.
     """
 
-    protocols: ClassVar[tuple[str, ...]] = (MESHSUB_1_0, FLOODSUB)
+    protocols: ClassVar[tuple[str, ...]] = (MESHSUB_1_1, MESHSUB_1_0, FLOODSUB)
 
     features: ClassVar[FeatureTable] = FEATURES
     """What speakers of each of the protocols can do."""
@@ -35,65 +47,114 @@ class GossipsubRouter(Router):
     def __init__(self, parameters: GossipsubParameters | None = None) -> None:
         self.parameters = parameters or GossipsubParameters()
 
+    # ---- the parts
+
     def attach(self, pubsub: PubsubServices) -> None:
         """Make the parts, now that there is someone to send for them."""
         super().attach(pubsub)
+        self._check_protocols()
+        self._heartbeat: Heartbeat | None = None
+        self._standing = self.standing()
+        self._graylist = self._standing.thresholds.graylist
+        self._make_parts(pubsub, self.parameters)
+        pubsub.on_input(AddDirectPeer, self._add_direct_peer)
+        pubsub.on_input(RemoveDirectPeer, self._remove_direct_peer)
+
+    def _make_parts(self, pubsub: PubsubServices, parameters: GossipsubParameters) -> None:
+        standing = self._standing
+        candidates = self._candidates = Candidates(pubsub, self.features)
+        direct = self._direct = DirectPeers(pubsub, parameters, candidates)
+        fanout = self._fanout = Fanout(
+            parameters=parameters, candidates=candidates, direct=direct, standing=standing
+        )
+        mesh = self._mesh = Mesh(
+            pubsub=pubsub, parameters=parameters, candidates=candidates, direct=direct,
+            standing=standing, fanout=fanout,
+        )  # fmt: skip
+        self._grafting = Grafting(
+            pubsub=pubsub, parameters=parameters, candidates=candidates, direct=direct,
+            standing=standing, mesh=mesh,
+        )  # fmt: skip
+        self._upkeep = Upkeep(
+            pubsub=pubsub, parameters=parameters, candidates=candidates, standing=standing,
+            mesh=mesh,
+        )  # fmt: skip
+        promises = self._promises = Promises(pubsub, parameters, standing)
+        self._gossip = Gossip(
+            pubsub=pubsub, parameters=parameters, candidates=candidates, direct=direct,
+            standing=standing, promises=promises, mesh=mesh, fanout=fanout,
+        )  # fmt: skip
+        self._gater: Gater | None = None
+        if parameters.gater:
+            self._gater = Gater(
+                pubsub=pubsub, parameters=parameters, promises=promises,
+                heartbeat_interval=parameters.heartbeat_interval,
+            )  # fmt: skip
+        self._targets = Targets(
+            pubsub=pubsub, parameters=parameters, candidates=candidates, direct=direct,
+            standing=standing, mesh=mesh, fanout=fanout,
+        )  # fmt: skip
+
+    def standing(self) -> Standing:
+        """What peers' conduct is worth: here the same for all. Asked for once, when attached."""
+        return Standing()
+
+    def parts(self) -> tuple[Part, ...]:
+        """Who hears what happens, and in which order.
+
+        The standing hears of a peer that leaves after its meshes have, which is part of its record.
+        """
+        parts: tuple[Part, ...] = (
+            self._candidates, self._direct, self._promises, self._mesh, self._upkeep,
+            self._fanout, self._gossip,
+        )  # fmt: skip
+        gater = () if self._gater is None else (self._gater,)
+        return (*parts, *gater, self._standing)
+
+    # ---- the versions
+
+    def _check_protocols(self) -> None:
         unknown = [each for each in self.protocols if each not in self.features]
         if unknown:
             raise LocalProtocolError(f"the table of features has no row for {unknown[0]!r}")
-        self._candidates = Candidates(pubsub, self.features)
-        self._fanout = Fanout(self.parameters, self._candidates)
-        self._mesh = Mesh(pubsub, self.parameters, self._candidates, self._fanout)
-        self._gossip = Gossip(pubsub, self.parameters, self._candidates, self._mesh, self._fanout)
-        self._heartbeat: Heartbeat | None = None
+        for each in self.parameters.protocols or ():
+            if each not in self.protocols:
+                known = ", ".join(self.protocols)
+                raise ConfigError("protocols", f"{each!r} is none of {known}")
+        if not self.offered():
+            raise ConfigError("protocols", "there must be one at least")
 
-    def parts(self) -> tuple[Part, ...]:
-        """Who hears what happens, and in which order; at the heartbeat too."""
-        return self._candidates, self._mesh, self._fanout, self._gossip
+    def offered(self) -> tuple[str, ...]:
+        """The protocols that the user wants, best first: by default all."""
+        wanted = self.parameters.protocols
+        if wanted is None:
+            return self.protocols
+        return tuple(each for each in self.protocols if each in wanted)
+
+    # ---- whom to listen to
+
+    def gate(self, peer: Peer, now: float) -> Admission:
+        """Hardly anything is read of a graylisted peer, and little of one that the gater stops."""
+        if self._standing.of(peer) < self._graylist and peer not in self._direct:
+            return "subscriptions"
+        if self._gater is None or peer in self._direct:
+            return "all"
+        return self._gater.admission(peer, now)
 
     # ---- whom to send to
 
     def targets(self, message: WireMessage, own: bool, now: float) -> Iterable[Peer]:
-        """floodsub peers of the topic, and its mesh; on topics we are not in, the fanout.
-
-        With an empty mesh our own message would be lost though peers listen: it goes to some of
-        them all the same.
-        """
+        """The mesh and whoever gets everything; for our own see :class:`Targets`."""
         topics = message.topics
         if len(topics) == 1:
-            return self._targets(topics[0], own, now)
-        return [peer for topic in topics for peer in self._targets(topic, own, now)]
-
-    def _targets(self, topic: str, own: bool, now: float) -> Iterable[Peer]:
-        peers: Iterable[Peer] = self._mesh.peers(topic)
-        if own and not peers:
-            if self.pubsub.joined(topic):
-                peers = self._instead_of_mesh(topic)
-            else:
-                peers = self._fanout.choose(topic, now)
-        if self._candidates.without_mesh:
-            return [*self._candidates.flooded(topic), *peers]
-        return peers
+            return self._targets.of(topics[0], own, now)
+        return [peer for topic in topics for peer in self._targets.of(topic, own, now)]
 
     def would_reach(self, topics: tuple[str, ...]) -> Iterable[Peer]:
         """The same, but if there is no fanout yet, none is chosen."""
         if len(topics) == 1:
-            return self._would_reach(topics[0])
-        return [peer for topic in topics for peer in self._would_reach(topic)]
-
-    def _would_reach(self, topic: str) -> Iterable[Peer]:
-        peers: Iterable[Peer] = self._mesh.peers(topic)
-        if not peers:
-            if self.pubsub.joined(topic):
-                peers = self._instead_of_mesh(topic)
-            else:
-                peers = self._fanout.would_choose(topic)
-        if self._candidates.without_mesh:
-            return [*self._candidates.flooded(topic), *peers]
-        return peers
-
-    def _instead_of_mesh(self, topic: str) -> list[Peer]:
-        return self._candidates.of(topic, MESH)[: self.parameters.D]
+            return self._targets.would_be(topics[0])
+        return [peer for topic in topics for peer in self._targets.would_be(topic)]
 
     def mesh(self, topic: str) -> tuple[Peer, ...]:
         """The topic's mesh."""
@@ -102,6 +163,23 @@ class GossipsubRouter(Router):
     def fanout(self, topic: str) -> tuple[Peer, ...]:
         """The topic's fanout."""
         return tuple(self._fanout.peers(topic))
+
+    # ---- direct peers
+
+    @property
+    def direct_peers(self) -> tuple[Peer, ...]:
+        """The direct peers, connected or not."""
+        return self._direct.peers
+
+    def _add_direct_peer(self, command: AddDirectPeer, now: float) -> None:
+        peer = command.peer
+        self._direct.add(peer, command.addresses)
+        self._mesh.release(peer, "direct_peer", now)
+        self._fanout.remove_peer(peer, now)
+        self._beat().start(now)
+
+    def _remove_direct_peer(self, command: RemoveDirectPeer, now: float) -> None:
+        self._direct.remove(command.peer)
 
     # ---- the heartbeat
 
@@ -114,15 +192,20 @@ class GossipsubRouter(Router):
         self._beat().start(now)
 
     def next_wake(self) -> float | None:
-        """The next heartbeat."""
-        return None if self._heartbeat is None else self._heartbeat.due
+        """The next heartbeat; if there are direct peers to dial, the first is wanted at once."""
+        due = None if self._heartbeat is None else self._heartbeat.due
+        return 0.0 if due is None and len(self._direct) else due
 
     def wake(self, now: float) -> None:
         """Run the heartbeat if it is due."""
-        self._beat().run(now)
+        beat = self._beat()
+        beat.start(now)
+        beat.run(now)
 
     def _beat(self) -> Heartbeat:
         # Made late, so that the parts of a derived router, which are made after ours, have it too.
+        # The standing comes first: the others ask for it.
         if self._heartbeat is None:
-            self._heartbeat = Heartbeat(self.parameters, self.parts())
+            parts = dict.fromkeys((self._standing, *self.parts()))
+            self._heartbeat = Heartbeat(self.parameters, parts)
         return self._heartbeat

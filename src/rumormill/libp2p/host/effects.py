@@ -30,9 +30,11 @@ from rumormill.core.transport import (
     TransportEffect,
     TransportInput,
 )
-from rumormill.libp2p.effects import PubsubEffect
+from rumormill.libp2p.effects import Blacklist, PubsubEffect, RouterInput
 
-PubsubCommand: TypeAlias = Publish | CheckedMany | Checked | Subscribe | Unsubscribe
+PubsubCommand: TypeAlias = (
+    Publish | CheckedMany | Checked | Subscribe | Unsubscribe | Blacklist | RouterInput
+)
 """What is for pubsub, and only passes through."""
 
 HostInput: TypeAlias = TransportInput | PubsubCommand | Dial | Hold | Shutdown

@@ -17,7 +17,13 @@ from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.router import Admission, Router
 from rumormill.libp2p.wire.control import Budget, Control, ControlKinds, Entry
 from rumormill.libp2p.wire.message import decode_message
-from rumormill.libp2p.wire.rpc import Rpc, Subscription, decode_rpc, lone_message
+from rumormill.libp2p.wire.rpc import (
+    Rpc,
+    Subscription,
+    decode_rpc,
+    decode_subscriptions,
+    lone_message,
+)
 
 if TYPE_CHECKING:
     from rumormill.libp2p.pubsub.pubsub import Pubsub
@@ -108,11 +114,17 @@ class Inbox:
     def _on_gated(
         self, peer: Peer, state: PeerState, frame: bytes, admission: Admission, now: float
     ) -> float:
-        """The router wants nothing of this RPC, or all but its messages."""
+        """The router wants nothing of this RPC, or little."""
+        if admission == "control":
+            return self._on_frame(peer, state, frame, now, skip_messages=True)
+        self._pubsub.emit(trace.IGNORED, peer=peer, reason="gate_closed")
         if admission == "nothing":
-            self._pubsub.emit(trace.IGNORED, peer=peer, reason="gate_closed")
             return prices.RPC
-        return self._on_frame(peer, state, frame, now, skip_messages=True)
+        words = decode_subscriptions(frame, self._limits)
+        self._pubsub.toll.charge(peer, state, "control", prices.RPC)
+        if words:
+            self._on_subscriptions(peer, state, words, now)
+        return prices.RPC + len(words) * prices.SUBSCRIPTION
 
     def _on_frame(
         self, peer: Peer, state: PeerState, frame: bytes, now: float, skip_messages: bool = False

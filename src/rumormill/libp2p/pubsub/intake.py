@@ -67,6 +67,7 @@ class Intake:
         self._tell_ignored = pubsub.listeners.ignored
         self._tell_duplicate = pubsub.listeners.duplicate
         self._listening = pubsub.listening
+        self._blacklisted = pubsub.blacklisted.authors
         self._hold_checks = parameters.hold_checks_per_peer
         self._hold_bytes = parameters.max_check_bytes // 32
 
@@ -88,6 +89,10 @@ class Intake:
             return
         if message.sender_id == self._own_id:
             self._ignore(message, peer, {peer: None}, "own_message", now)
+            return
+        if self._blacklisted and message.sender_id in self._blacklisted:
+            # No blame for who passes it on: our list is nobody else's.
+            self._ignore(message, peer, {peer: None}, "blacklisted_author", now)
             return
         try:
             message.id = message_id = rules.message_id(message)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from rumormill.core.errors import ConfigError
+from rumormill.core.errors import ConfigError, LocalProtocolError
 from rumormill.core.limits import WorkLimits
 from rumormill.core.parameters import Parameters
 from rumormill.libp2p.pubsub.message_id import message_id_function
@@ -17,6 +17,7 @@ from rumormill.libp2p.pubsub.subscriptions import (
     allow_list,
     allow_pattern,
 )
+from rumormill.libp2p.stack.peer_id import from_text
 from rumormill.libp2p.wire.limits import RpcLimits
 
 ENVELOPE = 1024
@@ -113,6 +114,9 @@ class PubsubParameters(Parameters):
     busy_share: float = Field(default=0.4, gt=0, le=1)
     """Of one core: how much time the messages of peers that send very many may take together, while
     others are connected. Beyond it these are held back, and no others."""
+    blacklist: tuple[str, ...] = ()
+    """Ids of peers that we have nothing to do with: they are dropped, and messages that they wrote
+    are ignored, whoever passes them on."""
     useful_for: float = Field(default=600.0, gt=0, allow_inf_nan=False)
     """Seconds after a message of a peer that was new to us in which the peer does not make room for
     strangers, as far as ``protected_share`` allows."""
@@ -142,6 +146,16 @@ class PubsubParameters(Parameters):
         if choice is not None:
             message_id_function(choice)
         return choice
+
+    @field_validator("blacklist")
+    @classmethod
+    def _peer_ids(cls, peers: tuple[str, ...]) -> tuple[str, ...]:
+        for peer in peers:
+            try:
+                from_text(peer)
+            except LocalProtocolError as error:
+                raise ConfigError("blacklist", str(error)) from None
+        return peers
 
     @field_validator("topic_rules", mode="before")
     @classmethod

@@ -39,13 +39,16 @@ from rumormill.core.machine import (
 from rumormill.core.topic import check_topic
 from rumormill.core.trace import TraceEvent, type_of_field
 from rumormill.libp2p.effects import (
+    Blacklist,
     HeldBack,
     PubsubEffect,
     PubsubInput,
+    RouterInput,
     StreamLost,
     StreamRenewed,
     StreamRestarted,
 )
+from rumormill.libp2p.pubsub.blacklist import BlacklistedPeers
 from rumormill.libp2p.pubsub.inbox import Inbox
 from rumormill.libp2p.pubsub.intake import Intake
 from rumormill.libp2p.pubsub.outbox import Outbox
@@ -66,6 +69,7 @@ from rumormill.libp2p.wire.rpc import message_frame
 from rumormill.libp2p.wire.signing import Author
 
 InputType = TypeVar("InputType", bound=PubsubInput)
+RouterInputType = TypeVar("RouterInputType", bound=RouterInput)
 
 
 class Pubsub:
@@ -102,6 +106,7 @@ class Pubsub:
         self._kinds = ControlKinds()
         self._control_handlers: dict[type, Callable[[Peer, Any, float], None]] = {}
         self.outbox = Outbox(self, self._kinds)
+        self._handlers: dict[type, Callable[[Any, float], None]] = {}
         router.attach(self)
         self.table = SubscriptionTable(self.parameters.max_topics_per_peer)
         """Who listens to what."""
@@ -119,6 +124,8 @@ class Pubsub:
         """Who hears what happens: the router, and the parts that it is made of."""
         self.toll = Toll(self)
         """What peers pay for the work that they make us do."""
+        self.blacklisted = BlacklistedPeers(self.parameters.blacklist)
+        """Whom we have nothing to do with."""
         rules = RuleBook(self.parameters)
         self._intake = Intake(self, network, rules, name_of or PeerNames().name)
         self._publisher = Publisher(self, self._intake, rules, first_sequence)
@@ -126,7 +133,6 @@ class Pubsub:
         """Whether a topic exists for us."""
         self._inbox = Inbox(self, self._intake, self._kinds, self._control_handlers)
         self._now = 0.0
-        self._handlers: dict[type, Callable[[Any, float], None]] = {}
         self._on(Received, self._inbox.receive)
         self._on(Checked, self._intake.checked)
         self._on(CheckedMany, self._on_checked_many)
@@ -140,6 +146,7 @@ class Pubsub:
         self._on(HeldBack, self._on_held_back)
         self._on(Subscribe, self._on_subscribe)
         self._on(Unsubscribe, self._on_unsubscribe)
+        self._on(Blacklist, self._on_blacklist)
 
     # ---- the machine
 
@@ -187,7 +194,7 @@ class Pubsub:
     @property
     def protocols(self) -> tuple[str, ...]:
         """The protocol ids we speak, best first."""
-        return self.router.protocols
+        return self.router.offered()
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -236,6 +243,7 @@ class Pubsub:
             "seen": len(self._intake.seen),
             "checks": len(self._intake.checks),
             "unread_bytes": sum(state.reader.unread for state in self.peers.values()),
+            "blacklisted": len(self.blacklisted),
             "authors": 0 if self._intake.replays is None else len(self._intake.replays),
             **self.toll.sizes(),
             "queued": sum(state.queue.waiting for state in self.peers.values()),
@@ -250,6 +258,10 @@ class Pubsub:
         peer = joined.peer
         if peer in self.peers:
             raise LocalProtocolError(f"{peer} has joined already")
+        if peer in self.blacklisted:
+            self.emit(trace.REJECTED, peer=peer, reason="blacklisted_peer")
+            self.effects.append(Drop(peer, "blacklisted"))
+            return
         state = self.peers[peer] = PeerState(joined, self.parameters, now)
         self.toll.joined(state, now)
         self.emit(trace.PEER_JOINED, peer=peer, protocol=joined.protocol, outbound=joined.outbound)
@@ -325,6 +337,12 @@ class Pubsub:
         self._kinds.add(kind)
         self._control_handlers[kind.entry] = handler
 
+    def on_input(
+        self, kind: type[RouterInputType], handler: Callable[[RouterInputType, float], None]
+    ) -> None:
+        """Take a kind of input that pubsub itself does not know."""
+        self._on(kind, handler)
+
     def connect(self, peer: Peer, addresses: tuple[str, ...] = ()) -> None:
         """Ask for a connection to the peer; the addresses are where it may be found."""
         self.effects.append(Connect(peer, addresses))
@@ -376,6 +394,17 @@ class Pubsub:
                 self.outbox.announce(peer, topic, False)
         for tell in self.listeners.leave:
             tell(topic, command.quietly, now)
+
+    def _on_blacklist(self, command: Blacklist, now: float) -> None:
+        peer = command.peer
+        if not command.listed:
+            self.blacklisted.remove(peer)
+            return
+        self.blacklisted.add(peer)
+        if peer in self.peers:
+            self.emit(trace.REJECTED, peer=peer, reason="blacklisted_peer")
+            self.effects.append(Drop(peer, "blacklisted"))
+            self._on_peer_left(PeerLeft(peer, "blacklisted"), now)
 
     # ---- passing on
 

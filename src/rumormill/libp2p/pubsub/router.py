@@ -28,11 +28,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping
-from typing import ClassVar, Literal, Protocol, TypeAlias
+from typing import ClassVar, Literal, Protocol, TypeAlias, TypeVar
 
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.machine import Peer
 from rumormill.core.trace import type_of_field
+from rumormill.libp2p.effects import RouterInput
 from rumormill.libp2p.pubsub.outbox import Outbox
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.part import Part
@@ -40,8 +41,11 @@ from rumormill.libp2p.pubsub.rejections import RejectionLimit
 from rumormill.libp2p.wire.control import ControlKind, EntryType
 from rumormill.libp2p.wire.message import WireMessage
 
-Admission: TypeAlias = Literal["all", "control", "nothing"]
-"""How much of a peer's RPC is read: all, all but its messages, or nothing of it."""
+Admission: TypeAlias = Literal["all", "control", "subscriptions", "nothing"]
+"""How much of a peer's RPC is read: all, all but its messages, only what it listens to (it says so
+once, and may be read again later), or nothing of it."""
+
+RouterInputType = TypeVar("RouterInputType", bound=RouterInput)
 
 
 class PubsubServices(Protocol):
@@ -79,6 +83,12 @@ class PubsubServices(Protocol):
         After the messages of the same RPC, and kind by kind in the order of registration. Only from
         within :meth:`Router.attach`: peers must not find a node that learns while it speaks.
         """
+        ...
+
+    def on_input(
+        self, kind: type[RouterInputType], handler: Callable[[RouterInputType, float], None]
+    ) -> None:
+        """Take a kind of input that pubsub itself does not know. Only in :meth:`Router.attach`."""
         ...
 
     def connect(self, peer: Peer, addresses: tuple[str, ...] = ()) -> None:
@@ -119,6 +129,10 @@ class Router(Part):
     def attach(self, pubsub: PubsubServices) -> None:
         """Called once, before anything else."""
         self.pubsub = pubsub
+
+    def offered(self) -> tuple[str, ...]:
+        """Of :attr:`protocols`, those that peers are offered."""
+        return self.protocols
 
     def parts(self) -> tuple[Part, ...]:
         """What the router is made of: each hears what happens, in this order, the router last.

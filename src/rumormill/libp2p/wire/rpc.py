@@ -88,10 +88,7 @@ def decode_rpc(
             else:
                 messages.append(decode_message(frame[start:end], limits.topics_per_message))
         elif number == 1:
-            if len(subscriptions) >= limits.subscriptions:
-                raise RemoteProtocolError(
-                    "too_many_subscriptions", f"more than {limits.subscriptions} in one RPC"
-                )
+            _spend_subscription(len(subscriptions), limits)
             subscriptions.append(_decode_subscription(frame, start, end))
         else:
             control_size += end - start
@@ -105,6 +102,26 @@ def decode_rpc(
     if control_parts:
         control = kinds.decode(b"".join(control_parts), budget or Budget(limits))
     return Rpc(tuple(subscriptions), tuple(messages), control, b"".join(other), skipped)
+
+
+def decode_subscriptions(
+    frame: bytes, limits: RpcLimits = DEFAULT_LIMITS
+) -> tuple[Subscription, ...]:
+    """Read what an RPC says of topics, and nothing else of it."""
+    subscriptions: list[Subscription] = []
+    most = max(MOST_FIELDS, limits.subscriptions + limits.messages + 1024)
+    for number, kind, start, end in fields(frame, 0, len(frame), most):
+        if number == 1 and kind == LENGTH_DELIMITED:
+            _spend_subscription(len(subscriptions), limits)
+            subscriptions.append(_decode_subscription(frame, start, end))
+    return tuple(subscriptions)
+
+
+def _spend_subscription(count: int, limits: RpcLimits) -> None:
+    if count >= limits.subscriptions:
+        raise RemoteProtocolError(
+            "too_many_subscriptions", f"more than {limits.subscriptions} in one RPC"
+        )
 
 
 def lone_message(buffer: bytes, start: int, end: int) -> int:
