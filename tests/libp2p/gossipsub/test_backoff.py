@@ -13,6 +13,7 @@ from rumormill.core.machine import Unsubscribe
 from rumormill.libp2p.gossipsub import backoff as backoff_module
 from rumormill.libp2p.gossipsub.backoff import LONGEST, Backoffs
 from rumormill.libp2p.wire import Control, Prune, Rpc, Subscription
+from tests.helpers.libp2p.fake_standing import FakeStanding, judged
 from tests.helpers.libp2p.workbench import Workbench, gossipsub
 
 
@@ -284,4 +285,92 @@ def test_a_huge_backoff_locks_nobody_out_for_longer_than_an_hour(backoff: int) -
     bench = pair()
     bench.prune("ann", "t", backoff=backoff)
     bench.run_until(LONGEST + 10.0)
+    assert bench.pubsub.mesh("t") == ("ann",)
+
+
+@pytest.mark.parametrize("backoff", [(1 << 64) - 1, (1 << 64) - 3601, (1 << 63) + 1])
+def test_a_backoff_near_the_largest_number_breaks_no_later_heartbeat(backoff: int) -> None:
+    """CVE-2026-33040: the largest overflowed the clock; CVE-2026-34219: one a little smaller did so
+    when the heartbeat added its slack."""
+    bench = pair()
+    bench.now = 1.7e9
+    bench.prune("ann", "t", backoff=backoff)
+    for _ in range(3):
+        bench.heartbeat()
+    assert bench.pubsub.mesh("t") == ()
+    assert bench.pubsub.sizes()["backoffs"] == 1
+    bench.graft("ann", "t")
+    bench.heartbeat()
+    bench.run_until(1.7e9 + LONGEST + 10.0)
+    assert bench.pubsub.mesh("t") == ("ann",)
+
+
+def test_a_prune_with_backoff_zero_counts_as_one_without() -> None:
+    bench = pair(prune_backoff=30, unsubscribe_backoff=5)
+    bench.prune("ann", "t", backoff=0)
+    assert grafted_at(bench, 30.0) is None
+
+
+def test_backoffs_are_never_negative() -> None:
+    backoffs = Backoffs(slack=0.0)
+    backoffs.add("t", "ann", -5, now=10.0)
+    assert not backoffs.active("t", "ann", 10.0)
+    assert backoffs.until("t", "ann") == 10.0
+    assert backoffs.until("t", "bob") < 0
+
+
+# ---- GRAFT within a backoff
+
+
+def judged_pair(**parameters: Any) -> tuple[Workbench, FakeStanding]:
+    """A node that ann has just pruned."""
+    bench, standing = judged(**parameters)
+    bench.subscribe("t")
+    bench.join("ann", "t")
+    bench.prune("ann", "t")
+    bench.forget()
+    return bench, standing
+
+
+@pytest.mark.parametrize(
+    ("seconds", "count"), [(0.0, 2), (9.9, 2), (10.0, 1), (59.0, 1), (60.0, 0)]
+)
+def test_a_graft_within_the_backoff_costs_more_the_sooner_it_comes(
+    seconds: float, count: int
+) -> None:
+    bench, standing = judged_pair()
+    bench.run_until(seconds)
+    bench.graft("ann", "t")
+    assert standing.penalties == ([("ann", "graft_in_backoff", count)] if count else [])
+
+
+def test_the_seconds_in_which_it_costs_twice_are_the_users_choice() -> None:
+    bench, standing = judged_pair(graft_flood_threshold=0)
+    bench.graft("ann", "t")
+    assert standing.penalties == [("ann", "graft_in_backoff", 1)]
+
+
+def test_each_refusal_begins_the_time_anew_in_which_it_costs_twice() -> None:
+    bench, standing = judged_pair()
+    bench.run_until(30.0)
+    bench.graft("ann", "t")
+    bench.run_until(35.0)
+    bench.graft("ann", "t")
+    assert [count for _, _, count in standing.penalties] == [1, 2]
+
+
+def test_who_grafts_within_a_backoff_is_told_of_no_other_peers() -> None:
+    bench, _ = judged_pair()
+    bench.router._mesh.introduce = lambda topic, peer: b"\x12\x00"  # type: ignore[attr-defined]
+    bench.graft("ann", "t")
+    assert prunes(bench) == [Prune("t", 60)]
+
+
+def test_a_graft_of_a_peer_in_the_mesh_costs_nothing_whatever_its_backoff() -> None:
+    bench, standing = judged()
+    bench.subscribe("t")
+    bench.join("ann", "t")
+    for _ in range(5):
+        bench.graft("ann", "t")
+    assert standing.penalties == []
     assert bench.pubsub.mesh("t") == ("ann",)

@@ -26,12 +26,15 @@ from rumormill.core.machine import (
     Writable,
 )
 from rumormill.libp2p.effects import (
+    Blacklist,
     HeldBack,
     PubsubInput,
+    RouterInput,
     StreamLost,
     StreamRenewed,
     StreamRestarted,
 )
+from rumormill.libp2p.gossipsub import AddDirectPeer
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.wire import Graft, Rpc, Subscription, WireMessage
 from rumormill.libp2p.wire.frames import length_prefixed
@@ -264,12 +267,15 @@ def test_every_input_is_taken_and_what_is_none_is_refused() -> None:
         PeerJoined("ann", MESHSUB_1_0), Received("ann", b""), Writable("ann", True),
         StreamRestarted("ann"), StreamLost("ann"), StreamRenewed("ann"), Subscribe("t"),
         Publish(("t",), b"rain"), Checked(7, "accept"), CheckedMany(()), Unsubscribe("t"),
-        HeldBack("ann", "frames", 1.0), PeerLeft("ann"),
+        HeldBack("ann", "frames", 1.0), PeerLeft("ann"), Blacklist("ann"), AddDirectPeer("bob"),
     ]  # fmt: skip
-    assert {type(each) for each in inputs} == set(get_args(PubsubInput))
+    kinds = set(get_args(PubsubInput)) - {RouterInput}
+    assert {type(each) for each in inputs} == kinds | {AddDirectPeer}
     bench = gossipsub()
     for each in inputs:
         bench.feed(each)
+    with pytest.raises(LocalProtocolError, match="no input RouterInput"):
+        bench.feed(RouterInput())
     with pytest.raises(LocalProtocolError, match="no input Shutdown"):
         bench.feed(Shutdown())
 

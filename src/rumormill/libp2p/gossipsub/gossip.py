@@ -113,13 +113,17 @@ class Gossip(HeartbeatPart):
         outside = len(listeners) - len(listeners.keys() & apart)
         outside -= sum(peer in listeners and peer not in apart for peer in members)
         count = max(least, int(self._parameters.gossip_factor * outside))
-        most = min(self._parameters.max_ihave_ids, len(message_ids))
-        for peer in self._candidates.draw(
+        chosen = self._candidates.draw(
             topic, count, lambda peer: peer not in members and peer not in apart
-        ):
-            # Each peer gets the ids in another order: if not all fit, different ones.
-            ids = self._pubsub.random.sample(message_ids, most)
-            self._pubsub.outbox.control(peer, IHave(topic, tuple(ids)))
+        )
+        most, control = self._parameters.max_ihave_ids, self._pubsub.outbox.control
+        everything = IHave(topic, tuple(message_ids))
+        for peer in chosen:
+            if len(message_ids) <= most:
+                control(peer, everything)
+            else:  # different ones to each, by chance
+                some = self._pubsub.random.sample(message_ids, most)
+                control(peer, IHave(topic, tuple(some)))
 
     def remove_peer(self, peer: Peer, now: float) -> None:
         """The peer is gone."""

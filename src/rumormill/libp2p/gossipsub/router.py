@@ -160,6 +160,10 @@ class GossipsubRouter(Router):
         """The topic's mesh."""
         return tuple(self._mesh.peers(topic))
 
+    def relied_on(self, topic: str) -> tuple[Peer, ...]:
+        """The topic's mesh, and direct peers that listen to it."""
+        return (*self._mesh.peers(topic), *self._direct.listening(topic))
+
     def fanout(self, topic: str) -> tuple[Peer, ...]:
         """The topic's fanout."""
         return tuple(self._fanout.peers(topic))

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from rumormill.core.ed25519 import use_native
+from rumormill.core.errors import LocalProtocolError
 from rumormill.core.machine import (
     Hold,
     MessageInput,
@@ -26,6 +27,8 @@ from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities
 from rumormill.core.trace import CONNECTION_REFUSED
 from rumormill.core.transport import Dial, Listening, TransportInput
+from rumormill.libp2p.effects import Blacklist, RouterInput
+from rumormill.libp2p.gossipsub.direct import AddDirectPeer, RemoveDirectPeer
 from rumormill.libp2p.gossipsub.router import GossipsubRouter
 from rumormill.libp2p.host.host import Host
 from rumormill.libp2p.host.keeper import STREAM_REFUSED
@@ -70,7 +73,9 @@ class Libp2pNetwork(MessageNetwork):
         self._pubsub = _pubsub(name, settings, identity)
         self._host = _host(settings, identity, self._pubsub)
         self._names = PeerNames()
-        self._driver: Driver[MessageInput | TransportInput | Dial] = Driver(self._host)
+        self._driver: Driver[MessageInput | TransportInput | Dial | Blacklist | RouterInput] = (
+            Driver(self._host)
+        )
         super().__init__(
             name=name,
             id=identity.peer,
@@ -152,6 +157,34 @@ class Libp2pNetwork(MessageNetwork):
         self._check_open()
         address = str(Multiaddr.parse(address))
         return await self._dials.dial(address, keep)
+
+    # ---- whom to trust, and whom not
+
+    def add_direct_peer(self, address: str) -> str:
+        """Stay connected to the peer at ``address``, which names it, and send it everything.
+
+        It should do the same with us. Returns its id. gossipsub only; those that are known from the
+        beginning are the setting ``direct_peers``.
+        """
+        self._check_open()
+        parsed = Multiaddr.parse(address)
+        if parsed.peer is None:
+            raise LocalProtocolError(f"{address!r} must end with /p2p/ and a peer id")
+        self._driver.feed(AddDirectPeer(parsed.peer, (str(parsed),)))
+        return parsed.peer
+
+    def remove_direct_peer(self, peer: str) -> None:
+        """Treat the peer like any other again; it stays connected."""
+        self._check_open()
+        self._driver.feed(RemoveDirectPeer(peer))
+
+    def blacklist(self, peer: str, listed: bool = True) -> None:
+        """Have nothing to do with the peer any more: drop it, and ignore messages that it wrote.
+
+        With ``listed=False`` it is welcome again.
+        """
+        self._check_open()
+        self._driver.feed(Blacklist(peer, listed))
 
     # ---- come and go
 

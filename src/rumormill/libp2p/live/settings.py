@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from rumormill.core.errors import ConfigError
 from rumormill.core.parameters import Parameters
+from rumormill.libp2p.gossipsub.gater_parameters import GaterParameters
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
@@ -99,7 +100,7 @@ floodsub has all but those under "gossipsub". This page is made by `make docs`.
 """,
         {
             "The network": (LiveParameters, Libp2pParameters),
-            "gossipsub": (GossipsubParameters,),
+            "gossipsub": (GossipsubParameters, GaterParameters),
             "Messages and topics": (PubsubParameters,),
             "Peers and connections": (HostParameters,),
             "Limits of one connection": (ConnectionLimits,),

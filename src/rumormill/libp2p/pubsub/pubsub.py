@@ -115,7 +115,7 @@ class Pubsub:
             peers=self.peers,
             listening=self.listening,
             subscribers=self.table.peers,
-            mesh=router.mesh,
+            mesh=router.relied_on,
         )
         """Who is of use, and what for; :attr:`usefulness` asks it."""
         self.usefulness = self.use.of

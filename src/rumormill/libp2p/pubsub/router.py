@@ -177,3 +177,7 @@ class Router(Part):
     def mesh(self, topic: str) -> tuple[Peer, ...]:
         """The peers that get every message of the topic from us, where the router has such."""
         return ()
+
+    def relied_on(self, topic: str) -> tuple[Peer, ...]:
+        """The peers that a stranger must not push out, as far as the topic goes: its mesh."""
+        return self.mesh(topic)
