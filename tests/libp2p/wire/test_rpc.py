@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tracemalloc
 from typing import Any
 
@@ -26,6 +27,7 @@ from rumormill.libp2p.wire import (
 )
 from rumormill.libp2p.wire.frames import FrameReader
 from rumormill.libp2p.wire.message import build_message
+from rumormill.libp2p.wire.rpc import decode_subscriptions
 from tests.helpers.core import protobuf_bytes
 from tests.helpers.core.protobuf_bytes import delimited
 from tests.helpers.libp2p import protobuf_oracle
@@ -306,3 +308,31 @@ def test_the_default_limits_bound_every_list() -> None:
     assert refused(rpc_of(delimited(2, delimited(1, b"") * 5001))) == "too_many_message_ids"
     assert refused(rpc_of(bytes(256 * 1024 + 1))) == "control_too_large"
     assert refused(varint_field(15, 1) * 20_000) == "too_many_fields"
+
+
+# ---- only what it says of topics
+
+
+@given(st.binary(max_size=200))
+def test_subscriptions_alone_are_read_from_arbitrary_bytes_or_refused(raw: bytes) -> None:
+    try:
+        alone = decode_subscriptions(raw)
+    except RemoteProtocolError:
+        with pytest.raises(RemoteProtocolError):
+            decode_rpc(raw)
+        return
+    with contextlib.suppress(RemoteProtocolError):  # what else there is may be malformed
+        assert decode_rpc(raw).subscriptions == alone
+
+
+def test_subscriptions_alone_are_those_of_the_whole_rpc() -> None:
+    words = (Subscription(True, "t"), Subscription(False, "u"))
+    raw = encode_rpc(Rpc(subscriptions=words, control=Control((Graft("t"),))))
+    assert decode_subscriptions(raw) == words
+    assert decode_subscriptions(b"") == ()
+
+
+def test_of_too_many_subscriptions_none_is_read_alone_either() -> None:
+    words = tuple(Subscription(True, f"{number}") for number in range(4))
+    with pytest.raises(RemoteProtocolError, match="too_many_subscriptions"):
+        decode_subscriptions(encode_rpc(Rpc(subscriptions=words)), RpcLimits(subscriptions=3))
