@@ -5,7 +5,7 @@ from __future__ import annotations
 from rumormill.core import trace
 from rumormill.core.machine import Drop
 from rumormill.core.protobuf import bytes_field
-from rumormill.libp2p.wire import Control, Graft, Rpc, Subscription
+from rumormill.libp2p.wire import Control, Graft, Rpc, Subscription, length_prefixed
 from tests.helpers.libp2p.fake_standing import FakeStanding, judged
 from tests.helpers.libp2p.workbench import Workbench, signed
 
@@ -87,6 +87,20 @@ def test_a_graylisted_peer_may_name_no_more_topics_than_others() -> None:
         bench.say("ann", Rpc(subscriptions=words))
         assert bench.pubsub.sizes()["peer_topics"] <= 5000
     assert bench.of(Drop) == [Drop("ann", "too_many_topics")]
+
+
+def test_what_is_not_read_of_a_graylisted_peer_is_paid_for_by_the_field() -> None:
+    bench, _ = graylisting()
+    for _ in range(200):
+        bench.say_bytes("ann", length_prefixed(bytes_field(99, b"") * 1000))
+    assert bench.events(trace.HELD_BACK, peer="ann")
+
+
+def test_messages_of_a_graylisted_peer_cost_it_no_more_than_others() -> None:
+    bench, _ = graylisting()
+    for number in range(200):
+        bench.send_message("ann", signed("author", "t", bytes(1000), number))
+    assert not bench.events(trace.HELD_BACK)
 
 
 def test_malformed_bytes_of_a_graylisted_peer_cost_it_the_connection() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -9,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rumormill.core import trace
-from rumormill.libp2p.gossipsub import MESHSUB_1_1
-from rumormill.libp2p.wire import Control, Prune
-from tests.helpers.libp2p.fake_standing import FakeStanding, judged
-from tests.helpers.libp2p.workbench import Workbench, gossipsub
+from rumormill.core.machine import Drop, Peer, Verdict
+from rumormill.libp2p.gossipsub import MESHSUB_1_1, GossipsubParameters
+from rumormill.libp2p.wire import Control, Prune, WireMessage
+from tests.helpers.libp2p.fake_standing import FakeStanding, JudgingRouter, judged
+from tests.helpers.libp2p.workbench import Workbench, gossipsub, signed
 
 
 def mesh_of(bench: Workbench) -> set[str]:
@@ -329,6 +331,29 @@ def test_the_standing_hears_of_everyone_who_comes_in_and_goes_out() -> None:
         ("grafted", "ann", "t"), ("grafted", "bob", "t"), ("pruned", "bob", "t"),
         ("pruned", "ann", "t"), ("grafted", "cyd", "t"), ("pruned", "cyd", "t"),
     ]  # fmt: skip
+
+
+def test_a_standing_that_counts_rejections_takes_the_place_of_their_limit() -> None:
+    class Counting(FakeStanding):
+        def rejected(
+            self,
+            message: WireMessage,
+            source: Peer,
+            holders: Mapping[Peer, None],
+            reason: str,
+            now: float,
+        ) -> None:
+            self.penalise(source, reason)
+
+    for standing, dropped in ((Counting(), 0), (FakeStanding(), 1)):
+        bench = Workbench(JudgingRouter(standing, GossipsubParameters()), max_rejections=3)
+        bench.subscribe("t")
+        bench.join("ann", "t")
+        bench.verdicts[b"hail"] = Verdict.REJECT
+        for number in range(5):
+            bench.send_message("ann", signed("author", "t", b"hail", number))
+        assert len(bench.of(Drop)) == dropped
+        assert len(standing.penalties) == 5 * (1 - dropped)
 
 
 def test_without_a_score_nobody_is_better_than_others() -> None:

@@ -316,7 +316,7 @@ def test_the_default_limits_bound_every_list() -> None:
 @given(st.binary(max_size=200))
 def test_subscriptions_alone_are_read_from_arbitrary_bytes_or_refused(raw: bytes) -> None:
     try:
-        alone = decode_subscriptions(raw)
+        alone, _ = decode_subscriptions(raw)
     except RemoteProtocolError:
         with pytest.raises(RemoteProtocolError):
             decode_rpc(raw)
@@ -328,8 +328,8 @@ def test_subscriptions_alone_are_read_from_arbitrary_bytes_or_refused(raw: bytes
 def test_subscriptions_alone_are_those_of_the_whole_rpc() -> None:
     words = (Subscription(True, "t"), Subscription(False, "u"))
     raw = encode_rpc(Rpc(subscriptions=words, control=Control((Graft("t"),))))
-    assert decode_subscriptions(raw) == words
-    assert decode_subscriptions(b"") == ()
+    assert decode_subscriptions(raw) == (words, 1)
+    assert decode_subscriptions(b"") == ((), 0)
 
 
 def test_of_too_many_subscriptions_none_is_read_alone_either() -> None:

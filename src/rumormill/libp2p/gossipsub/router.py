@@ -27,7 +27,7 @@ from rumormill.libp2p.gossipsub.standing import Standing
 from rumormill.libp2p.gossipsub.targets import Targets
 from rumormill.libp2p.gossipsub.upkeep import Upkeep
 from rumormill.libp2p.pubsub.floodsub import FLOODSUB
-from rumormill.libp2p.pubsub.part import Part
+from rumormill.libp2p.pubsub.part import Part, hears
 from rumormill.libp2p.pubsub.router import Admission, PubsubServices, Router
 from rumormill.libp2p.wire.message import WireMessage
 
@@ -110,6 +110,10 @@ class GossipsubRouter(Router):
         )  # fmt: skip
         gater = () if self._gater is None else (self._gater,)
         return (*parts, *gater, self._standing)
+
+    def discipline(self) -> Part:
+        """A standing that counts rejected messages makes peers pay for them."""
+        return Part() if hears(self._standing, "rejected") else super().discipline()
 
     # ---- the versions
 

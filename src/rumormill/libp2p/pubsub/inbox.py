@@ -120,11 +120,12 @@ class Inbox:
         self._pubsub.emit(trace.IGNORED, peer=peer, reason="gate_closed")
         if admission == "nothing":
             return prices.RPC
-        words = decode_subscriptions(frame, self._limits)
-        self._pubsub.toll.charge(peer, state, "control", prices.RPC)
+        words, others = decode_subscriptions(frame, self._limits)
+        cost = prices.RPC + others * prices.SKIPPED_FIELD
+        self._pubsub.toll.charge(peer, state, "control", cost)
         if words:
             self._on_subscriptions(peer, state, words, now)
-        return prices.RPC + len(words) * prices.SUBSCRIPTION
+        return cost + len(words) * prices.SUBSCRIPTION
 
     def _on_frame(
         self, peer: Peer, state: PeerState, frame: bytes, now: float, skip_messages: bool = False

@@ -39,6 +39,9 @@ comes back."""
 UNKNOWN_BYTE = 0.6
 """A byte of fields that nobody knows: the shortest field has two."""
 
+SKIPPED_FIELD = 1.0
+"""A field of an RPC of which only the subscriptions are read."""
+
 DUPLICATE = 3.0
 """Another copy of a message: the normal course of a mesh, and cheap."""
 

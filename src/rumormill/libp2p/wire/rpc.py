@@ -106,15 +106,18 @@ def decode_rpc(
 
 def decode_subscriptions(
     frame: bytes, limits: RpcLimits = DEFAULT_LIMITS
-) -> tuple[Subscription, ...]:
-    """Read what an RPC says of topics, and nothing else of it."""
+) -> tuple[tuple[Subscription, ...], int]:
+    """Read what an RPC says of topics; of other fields, only how many there are."""
     subscriptions: list[Subscription] = []
+    others = 0
     most = max(MOST_FIELDS, limits.subscriptions + limits.messages + 1024)
     for number, kind, start, end in fields(frame, 0, len(frame), most):
         if number == 1 and kind == LENGTH_DELIMITED:
             _spend_subscription(len(subscriptions), limits)
             subscriptions.append(_decode_subscription(frame, start, end))
-    return tuple(subscriptions)
+        else:
+            others += 1
+    return tuple(subscriptions), others
 
 
 def _spend_subscription(count: int, limits: RpcLimits) -> None:
