@@ -41,7 +41,8 @@ class DirectPeers(HeartbeatPart):
         self._pubsub = pubsub
         self._candidates = candidates
         self._every = parameters.direct_connect_ticks
-        self._addresses: dict[Peer, tuple[str, ...]] = {}
+        self.addresses: dict[Peer, tuple[str, ...]] = {}
+        """Of each of them, where it may be found. Not to be changed from outside."""
         self._wait: dict[Peer, int] = {}
         """Of those that are not there: heartbeats until they are dialed."""
         for text in parameters.direct_peers:
@@ -50,44 +51,41 @@ class DirectPeers(HeartbeatPart):
             self.add(address.peer, (str(address),))
 
     def __contains__(self, peer: Peer) -> bool:
-        return peer in self._addresses
-
-    def __len__(self) -> int:
-        return len(self._addresses)
+        return peer in self.addresses
 
     @property
     def peers(self) -> tuple[Peer, ...]:
         """All of them, connected or not."""
-        return tuple(self._addresses)
+        return tuple(self.addresses)
 
     def listening(self, topic: str) -> list[Peer]:
         """Those that are there and listen to the topic."""
         subscribers = self._pubsub.subscribers(topic)
-        return [peer for peer in self._addresses if peer in subscribers]
+        return [peer for peer in self.addresses if peer in subscribers]
 
     def sizes(self) -> dict[str, int]:
         """How many there are: as many as the user wants."""
-        return {"direct_peers": len(self._addresses)}
+        return {"direct_peers": len(self.addresses)}
 
     # ---- what the user wants
 
     def add(self, peer: Peer, addresses: tuple[str, ...]) -> None:
         """One more, or one more place where it may be found; dialed at the next heartbeat."""
-        known = self._addresses.get(peer, ())
-        self._addresses[peer] = tuple(dict.fromkeys((*known, *addresses)))
+        known = self.addresses.get(peer, ())
+        self.addresses[peer] = tuple(dict.fromkeys((*known, *addresses)))
         if peer not in self._candidates.peers:
             self._wait[peer] = 0
 
     def remove(self, peer: Peer) -> None:
         """One less; it stays connected, as a peer like others."""
-        self._addresses.pop(peer, None)
+        self.addresses.pop(peer, None)
         self._wait.pop(peer, None)
 
     # ---- keeping them connected
 
     def remove_peer(self, peer: Peer, now: float) -> None:
         """Dial it at the next heartbeat, and then again and again."""
-        if peer in self._addresses:
+        if peer in self.addresses:
             self._wait[peer] = 0
 
     def heartbeat(self, now: float) -> None:
@@ -99,4 +97,4 @@ class DirectPeers(HeartbeatPart):
                 self._wait[peer] -= 1
             else:
                 self._wait[peer] = self._every - 1
-                self._pubsub.connect(peer, self._addresses[peer])
+                self._pubsub.connect(peer, self.addresses[peer])

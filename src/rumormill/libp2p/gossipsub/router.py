@@ -202,7 +202,7 @@ class GossipsubRouter(Router):
     def next_wake(self) -> float | None:
         """The next heartbeat; if there are direct peers to dial, the first is wanted at once."""
         due = None if self._heartbeat is None else self._heartbeat.due
-        return 0.0 if due is None and len(self._direct) else due
+        return 0.0 if due is None and self._direct.addresses else due
 
     def wake(self, now: float) -> None:
         """Run the heartbeat if it is due."""

@@ -33,7 +33,7 @@ class Targets:
         self._candidates = candidates
         self._direct = direct
         self._standing = standing
-        self._mesh = mesh
+        self._mesh_of = mesh.peers
         self._fanout = fanout
 
     def of(self, topic: str, own: bool, now: float) -> Iterable[Peer]:
@@ -44,19 +44,21 @@ class Targets:
         """
         if own and self._flood:
             return self._worthy(topic)
-        peers: Iterable[Peer] = self._mesh.peers(topic)
+        peers: Iterable[Peer] = self._mesh_of(topic)
         if own and not peers:
             if self._pubsub.joined(topic):
                 peers = self._fanout.worthy(topic)
             else:
                 peers = self._fanout.choose(topic, now)
-        return self._with_others(topic, peers)
+        if self._candidates.without_mesh or self._direct.addresses:
+            return self._with_others(topic, peers)
+        return peers
 
     def would_be(self, topic: str) -> Iterable[Peer]:
         """Whom a message of ours would go to, without choosing anybody."""
         if self._flood:
             return self._worthy(topic)
-        peers: Iterable[Peer] = self._mesh.peers(topic)
+        peers: Iterable[Peer] = self._mesh_of(topic)
         if not peers:
             if self._pubsub.joined(topic):
                 peers = self._fanout.worthy(topic)
@@ -64,10 +66,8 @@ class Targets:
                 peers = self._fanout.would_choose(topic)
         return self._with_others(topic, peers)
 
-    def _with_others(self, topic: str, peers: Iterable[Peer]) -> Iterable[Peer]:
+    def _with_others(self, topic: str, peers: Iterable[Peer]) -> list[Peer]:
         """Besides ``peers``, those that get every message of the topic, mesh or not."""
-        if not self._candidates.without_mesh and not self._direct:
-            return peers
         least, of = self._standing.thresholds.publish, self._standing.of
         flooded = [
             peer
