@@ -12,6 +12,7 @@ from rumormill.libp2p.gossipsub.fanout import Fanout
 from rumormill.libp2p.gossipsub.features import MESH
 from rumormill.libp2p.gossipsub.heartbeat import HeartbeatPart
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
+from rumormill.libp2p.gossipsub.peer_exchange import PeerExchange
 from rumormill.libp2p.pubsub.router import PubsubServices
 from rumormill.libp2p.wire.gossip import GRAFT, PRUNE, Graft, Prune
 
@@ -25,11 +26,13 @@ class Mesh(HeartbeatPart):
         parameters: GossipsubParameters,
         candidates: Candidates,
         fanout: Fanout,
+        exchange: PeerExchange,
     ) -> None:
         self._pubsub = pubsub
         self._parameters = parameters
         self._candidates = candidates
         self._fanout = fanout
+        self._exchange = exchange
         self._peers: dict[str, dict[Peer, None]] = {}
         self.backoffs = Backoffs(slack=2 * parameters.heartbeat_interval)
         pubsub.on_control(GRAFT, self.handle_grafts)
@@ -118,7 +121,7 @@ class Mesh(HeartbeatPart):
             self._pubsub.emit(trace.IGNORED, topic, peer=peer, reason="graft_from_floodsub_peer")
         elif self.backoffs.active(topic, peer, now):
             self._pubsub.emit(trace.REJECTED, topic, peer=peer, reason="graft_in_backoff")
-            self._prune(topic, peer, self._parameters.prune_backoff, now)
+            self._prune(topic, peer, self._parameters.prune_backoff, now, exchange=False)
         elif peer not in peers:
             self._pubsub.assume_subscribed(peer, topic)
             peers[peer] = None
@@ -130,6 +133,8 @@ class Mesh(HeartbeatPart):
             self._handle_prune(peer, prune, now)
 
     def _handle_prune(self, peer: Peer, prune: Prune, now: float) -> None:
+        if prune.peers:
+            self._exchange.named_by(peer, prune.topic, prune.peers)
         if prune.topic not in self._peers:
             return
         backoff = prune.backoff or self._backoff_of(peer, prune.topic)
@@ -173,15 +178,19 @@ class Mesh(HeartbeatPart):
         self._pubsub.outbox.control(peer, Graft(topic))
         self._pubsub.emit(trace.GRAFTED, topic, peer=peer, by="us", reason=reason)
 
-    def _prune(self, topic: str, peer: Peer, backoff: float, now: float) -> None:
-        """Tell a peer to stay away, and for how long, and do so ourselves.
+    def _prune(
+        self, topic: str, peer: Peer, backoff: float, now: float, *, exchange: bool = True
+    ) -> None:
+        """Tell a peer to stay away, and for how long, and do so ourselves; with ``exchange``, tell
+        it who else is there.
 
         Without the number it would assume its own, a minute as a rule, and punish us for coming
         back earlier. go, rust and js heed it in every version; 1.0 itself does not know the field.
         """
         seconds = math.ceil(backoff)
         self.backoffs.add(topic, peer, seconds, now)
-        self._pubsub.outbox.control(peer, Prune(topic, seconds))
+        peers = self._exchange.named_to(peer, topic) if exchange else ()
+        self._pubsub.outbox.control(peer, Prune(topic, seconds, peers))
 
     def _remove(self, topic: str, peer: Peer, by: str, reason: str) -> None:
         del self._peers[topic][peer]

@@ -14,6 +14,8 @@ from rumormill.libp2p.gossipsub.gossip import Gossip
 from rumormill.libp2p.gossipsub.heartbeat import Heartbeat
 from rumormill.libp2p.gossipsub.mesh import Mesh
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
+from rumormill.libp2p.gossipsub.peer_exchange import PeerExchange
+from rumormill.libp2p.gossipsub.standing import Standing
 from rumormill.libp2p.pubsub.floodsub import FLOODSUB
 from rumormill.libp2p.pubsub.part import Part
 from rumormill.libp2p.pubsub.router import PubsubServices, Router
@@ -43,13 +45,15 @@ class GossipsubRouter(Router):
             raise LocalProtocolError(f"the table of features has no row for {unknown[0]!r}")
         self._candidates = Candidates(pubsub, self.features)
         self._fanout = Fanout(self.parameters, self._candidates)
-        self._mesh = Mesh(pubsub, self.parameters, self._candidates, self._fanout)
+        self._standing = Standing()
+        self._exchange = PeerExchange(pubsub, self.parameters, self._candidates, self._standing)
+        self._mesh = Mesh(pubsub, self.parameters, self._candidates, self._fanout, self._exchange)
         self._gossip = Gossip(pubsub, self.parameters, self._candidates, self._mesh, self._fanout)
         self._heartbeat: Heartbeat | None = None
 
     def parts(self) -> tuple[Part, ...]:
         """Who hears what happens, and in which order; at the heartbeat too."""
-        return self._candidates, self._mesh, self._fanout, self._gossip
+        return self._candidates, self._exchange, self._mesh, self._fanout, self._gossip
 
     # ---- whom to send to
 

@@ -58,7 +58,8 @@ from rumormill.libp2p.pubsub.rules import RuleBook
 from rumormill.libp2p.pubsub.subscriptions import SubscriptionFilter, SubscriptionTable
 from rumormill.libp2p.pubsub.toll import Toll
 from rumormill.libp2p.pubsub.usefulness import Usefulness
-from rumormill.libp2p.stack.peer_id import PeerNames
+from rumormill.libp2p.stack.address_book import AddressBook
+from rumormill.libp2p.stack.peer_id import PeerNames, from_text
 from rumormill.libp2p.wire.control import ControlKind, ControlKinds, EntryType
 from rumormill.libp2p.wire.frames import FrameReader
 from rumormill.libp2p.wire.message import WireMessage
@@ -81,10 +82,13 @@ class Pubsub:
         parameters: PubsubParameters | None = None,
         network: str = "libp2p",
         name_of: Callable[[bytes], Peer] | None = None,
+        id_of: Callable[[Peer], bytes] | None = None,
+        address_book: AddressBook | None = None,
         subscription_filter: SubscriptionFilter | None = None,
         first_sequence: int | None = None,
     ) -> None:
-        """``name_of`` turns a ``from`` field into a peer's name; by default base58.
+        """``name_of`` turns a ``from`` field into a peer's name, ``id_of`` does the reverse; by
+        default base58. ``address_book`` is the host's, where there is one.
 
         ``first_sequence`` is our first message's number; by default its time in nanoseconds.
         """
@@ -93,6 +97,9 @@ class Pubsub:
         self.router = router
         self.random = random
         self.parameters = parameters or PubsubParameters()
+        self.name_of = name_of or PeerNames().name
+        self.id_of = id_of or from_text
+        self.address_book = AddressBook() if address_book is None else address_book
         self.effects: list[PubsubEffect] = []
         """What the call under way has brought about so far."""
         self.peers: dict[Peer, PeerState] = {}
@@ -120,7 +127,7 @@ class Pubsub:
         self.toll = Toll(self)
         """What peers pay for the work that they make us do."""
         rules = RuleBook(self.parameters)
-        self._intake = Intake(self, network, rules, name_of or PeerNames().name)
+        self._intake = Intake(self, network, rules, self.name_of)
         self._publisher = Publisher(self, self._intake, rules, first_sequence)
         self.allows = subscription_filter or self.parameters.subscription_filter()
         """Whether a topic exists for us."""
@@ -235,6 +242,7 @@ class Pubsub:
             "peer_topics": len(self.table),
             "seen": len(self._intake.seen),
             "checks": len(self._intake.checks),
+            "peer_records": len(self.address_book),
             "unread_bytes": sum(state.reader.unread for state in self.peers.values()),
             "authors": 0 if self._intake.replays is None else len(self._intake.replays),
             **self.toll.sizes(),
