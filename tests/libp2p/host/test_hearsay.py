@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rumormill.core import trace
 from rumormill.core.machine import Connect
 from rumormill.core.transport import OpenTransport
@@ -15,7 +17,7 @@ NOWHERE = "/ip4/10.9.9.9/tcp/1"
 class Listener:
     """A host whose pubsub is told of others."""
 
-    def __init__(self, **parameters: int) -> None:
+    def __init__(self, **parameters: Any) -> None:
         self.net = HostNet()
         self.pubsub = FakePubsub()
         self.host: Host = self.net.host("alice", self.pubsub, **parameters)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rumormill.core import trace
 from rumormill.core.transport import Listening
 from rumormill.libp2p.host.host import Host
@@ -49,7 +51,7 @@ def push(net: HostNet, bob: RawPeer, record: bytes) -> None:
     net.run(0.1)
 
 
-def scene(**parameters: int) -> tuple[HostNet, Host, RawPeer]:
+def scene(**parameters: Any) -> tuple[HostNet, Host, RawPeer]:
     net = HostNet()
     host = net.host("alice", **parameters)
     bob = net.raw("bob", FAKE_PROTOCOL)
