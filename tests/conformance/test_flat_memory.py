@@ -93,7 +93,7 @@ def test_every_table_of_every_node_stays_within_what_the_traffic_explains(ten_mi
         "queued": 8, "mesh": 16, "backoffs": 16, "fanout": 9, "cached": RATE * 6 * 1.5,
         "rejections": 0, "published_topics": 2, "authors": 0,
         "debtors": 0, "unread_bytes": 0, "peer_records": 0, "exchange_waiting": 0,
-        "exchange_dialed": 0,
+        "exchange_dialed": 0, "exchange_budgets": 0,
     }  # fmt: skip
     assert set(expected) == set(ten_minutes.largest)
     for key, size in ten_minutes.largest.items():

@@ -359,9 +359,23 @@ def test_what_waits_and_what_is_remembered_is_bounded() -> None:
     assert bench.pubsub.sizes()["exchange_waiting"] <= MOST_LEADS
     (lost, *_) = bench.events(trace.DROPPED, what="exchanged_peer")
     assert lost.fields["reason"] == "queue_full"
-    for _ in range(200):
+    assert bench.pubsub.sizes()["exchange_budgets"] <= len(tellers)
+    for _ in range(MOST_LEADS + 1):
         bench.heartbeat()
-    assert bench.pubsub.sizes()["exchange_dialed"] <= MOST_LEADS
+        assert bench.pubsub.sizes()["exchange_dialed"] <= MOST_LEADS
+    assert bench.pubsub.sizes()["exchange_waiting"] == 0
+    for _ in range(62):
+        bench.heartbeat()
+    assert bench.pubsub.sizes()["exchange_dialed"] == bench.pubsub.sizes()["exchange_budgets"] == 0
+
+
+def test_who_comes_long_after_it_was_dialed_has_come_by_itself() -> None:
+    bench = ExchangeBench()
+    bench.meet("hub")
+    bench.pruned_by("hub", named("ann"))
+    bench.run_until(90.0)
+    bench.meet("ann")
+    assert bench.events(trace.EXCHANGE_CONNECTED) == []
 
 
 # ---- addresses

@@ -11,8 +11,10 @@ from rumormill.core.machine import Peer
 from rumormill.libp2p.pubsub.router import PubsubServices
 
 MOST_LEADS = 128
-"""Peers that wait to be dialed, as in go; and as many that were dialed and are remembered until
-they come."""
+"""Peers that wait to be dialed, as in go; and as many that were dialed and are remembered."""
+
+REMEMBERED = 60.0
+"""Seconds after its dial in which a peer that comes has come because it was named to us."""
 
 
 class Lead(NamedTuple):
@@ -35,8 +37,8 @@ class Leads:
         self._dials = self._dials_left = dials
         self._enough = enough
         self._waiting: OrderedDict[Peer, Lead] = OrderedDict()
-        self._dialed: OrderedDict[Peer, Peer] = OrderedDict()
-        """Whom we dialed, and who had named them."""
+        self._dialed: OrderedDict[Peer, tuple[Peer, float]] = OrderedDict()
+        """Whom we dialed, who had named them, and when that was."""
 
     def __contains__(self, peer: Peer) -> bool:
         """Whether the peer waits."""
@@ -52,7 +54,7 @@ class Leads:
             reason="queue_full", count=1,
         )  # fmt: skip
 
-    def dial(self) -> None:
+    def dial(self, now: float) -> None:
         """Dial those that wait, in the order in which they were named, as far as we may now."""
         while self._dials_left > 0 and self._waiting:
             peer, lead = self._waiting.popitem(last=False)
@@ -63,23 +65,26 @@ class Leads:
                 )  # fmt: skip
                 continue
             self._dials_left -= 1
-            self._dialed[peer] = lead.named_by
+            self._dialed[peer] = (lead.named_by, now)
+            self._dialed.move_to_end(peer)
             if len(self._dialed) > MOST_LEADS:
                 self._dialed.popitem(last=False)
             self._pubsub.connect(peer, lead.addresses)
 
-    def heartbeat(self) -> None:
-        """A new budget; dial some of those that wait."""
+    def heartbeat(self, now: float) -> None:
+        """A new budget: dial some of those that wait. Forget whose dial was long ago."""
         self._dials_left = self._dials
+        while self._dialed and next(iter(self._dialed.values()))[1] + REMEMBERED < now:
+            self._dialed.popitem(last=False)
         if self._waiting:
-            self.dial()
+            self.dial(now)
 
     def arrived(self, peer: Peer) -> None:
-        """A peer is there, by whomever it was dialed: it need not be any more."""
+        """A peer is there, whoever dialed whom: it need not be dialed any more."""
         self._waiting.pop(peer, None)
-        named_by = self._dialed.pop(peer, None)
-        if named_by is not None:
-            self._pubsub.emit(trace.EXCHANGE_CONNECTED, peer=peer, named_by=named_by)
+        dialed = self._dialed.pop(peer, None)
+        if dialed is not None:
+            self._pubsub.emit(trace.EXCHANGE_CONNECTED, peer=peer, named_by=dialed[0])
 
     def sizes(self) -> dict[str, int]:
         """How many wait to be dialed, and of how many we remember that they were."""

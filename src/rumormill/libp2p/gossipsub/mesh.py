@@ -134,7 +134,7 @@ class Mesh(HeartbeatPart):
 
     def _handle_prune(self, peer: Peer, prune: Prune, now: float) -> None:
         if prune.peers:
-            self._exchange.named_by(peer, prune.topic, prune.peers)
+            self._exchange.named_by(peer, prune.topic, prune.peers, now)
         if prune.topic not in self._peers:
             return
         backoff = prune.backoff or self._backoff_of(peer, prune.topic)

@@ -111,7 +111,9 @@ class PeerExchange(HeartbeatPart):
 
     # ---- what others name
 
-    def named_by(self, peer: Peer, topic: str, named: tuple[ExchangedPeer, ...]) -> None:
+    def named_by(
+        self, peer: Peer, topic: str, named: tuple[ExchangedPeer, ...], now: float
+    ) -> None:
         """A PRUNE of the peer named others: dial them, if there is reason to."""
         reason = self._reason_against(peer, topic)
         if reason:
@@ -126,6 +128,7 @@ class PeerExchange(HeartbeatPart):
         if named:
             self._heard[peer] = heard + len(named)
             self._take(peer, topic, named)
+            self._leads.dial(now)
 
     def _reason_against(self, peer: Peer, topic: str) -> str:
         if not self._parameters.peer_exchange:
@@ -167,7 +170,6 @@ class PeerExchange(HeartbeatPart):
             self._ignore(topic, peer, reason, count)
         if rejected:
             self._reject(topic, peer, rejected)
-        self._leads.dial()
 
     def _is_known(self, peer: Peer) -> bool:
         """Whether the peer is there already, or about to be, or ourselves."""
@@ -218,7 +220,7 @@ class PeerExchange(HeartbeatPart):
         """New budgets; dial some of those that wait."""
         self._told.clear()
         self._heard.clear()
-        self._leads.heartbeat()
+        self._leads.heartbeat(now)
 
     def add_peer(self, joined: PeerJoined, now: float) -> None:
         """A peer is there; perhaps it was named to us."""
@@ -230,5 +232,5 @@ class PeerExchange(HeartbeatPart):
         self._connected.pop(peer, None)
 
     def sizes(self) -> dict[str, int]:
-        """How many peers wait to be dialed, and of how many we remember that they were."""
-        return self._leads.sizes()
+        """How many peers wait to be dialed, or were; and how many spend a budget."""
+        return {**self._leads.sizes(), "exchange_budgets": len(self._told) + len(self._heard)}
