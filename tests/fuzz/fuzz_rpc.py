@@ -192,7 +192,10 @@ def control(choices: Choices) -> bytes:
             parts.append(bytes_field(3, topic))
         elif kind == 3:
             backoff = [0, 1, 60, (1 << 64) - 1][choices.number(4)]
-            parts.append(bytes_field(4, topic + varint_field(3, backoff)))
+            peers = [
+                bytes_field(2, choices.take(choices.number(6))) for _ in range(choices.number(3))
+            ]
+            parts.append(bytes_field(4, topic + b"".join(peers) + varint_field(3, backoff)))
         else:
             parts.append(bytes_field(5, choices.take(4)))
     return b"".join(parts)

@@ -81,6 +81,28 @@ async def we_know(node: StreamNode, peer: PeerProcess, agent: str) -> list[str]:
     return protocols
 
 
+# rust sends a record only if its program asks for it.
+@pytest.mark.parametrize("peer", [each for each in ROUTER_PEERS if each != "rust"])
+async def test_the_signed_record_of_a_peer_has_the_address_that_it_was_dialed_at(
+    start_peer: StartPeer, peer: str
+) -> None:
+    other = await start_peer()
+    async with StreamNode.start() as node:
+        await connect(node, other, WE_DIAL)
+        await we_know(node, other, AGENTS[peer])
+        assert other.address.partition("/p2p/")[0] in node.addresses_of(other.id)
+
+
+async def test_the_signed_record_of_go_has_the_address_that_it_was_dialed_at(
+    start_go_peer: StartGoPeer,
+) -> None:
+    go = await start_go_peer()
+    async with StreamNode.start() as node:
+        await connect(node, go, WE_DIAL)
+        await we_know(node, go, AGENTS["go"])
+        assert go.address.partition("/p2p/")[0] in node.addresses_of(go.id)
+
+
 async def test_a_peer_that_is_not_the_one_we_dialed_is_refused(start_go_peer: StartGoPeer) -> None:
     go, other = await start_go_peer(), await start_go_peer()
     wrong = f"{go.address.partition('/p2p/')[0]}/p2p/{other.id}"

@@ -69,6 +69,8 @@ class Connect(NamedTuple):
 
     peer: Peer
     addresses: tuple[str, ...] = ()
+    trusted: bool = False
+    """Whether the user named it, and not some other peer."""
 
 
 class Drop(NamedTuple):

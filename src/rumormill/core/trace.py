@@ -76,6 +76,9 @@ PACKET_RECEIVED = "packet_received"  # fields: size, and counts by kind
 ASKED = "asked"  # we asked the peer for this message (IWANT); what it brings is a recovery
 GRAFTED = "grafted"  # peer is in our mesh now; fields: by ("us" or "peer")
 PRUNED = "pruned"  # peer left our mesh; fields: by, reason
+EXCHANGE_SENT = "exchange_sent"  # a PRUNE of ours names others; fields: peers, records
+EXCHANGE_RECEIVED = "exchange_received"  # a PRUNE names others to us; fields: peers, known, usable
+EXCHANGE_CONNECTED = "exchange_connected"  # one of these is there; fields: named_by
 SOURCE_PAUSED = "source_paused"  # a subscription is full, peers are being held back
 SOURCE_RESUMED = "source_resumed"
 

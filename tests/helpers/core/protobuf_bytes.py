@@ -83,9 +83,10 @@ subscriptions: SearchStrategy[bytes] = _joined(
 )
 
 _ids = _joined(_delimited(st.sampled_from([1, 2]), _topics), _strange, most=5)
+_peer_infos = _joined(_delimited(st.sampled_from([1, 2]), _values), _strange, most=4)
 _prunes = _joined(
     _delimited(st.just(1), _topics),
-    _delimited(st.just(2), _values),
+    _delimited(st.just(2), _peer_infos),
     _varints(st.just(3)),
     _strange,
     most=4,

@@ -57,12 +57,18 @@ from rumormill.core.errors import RemoteProtocolError, RumormillError
 from rumormill.core.protobuf import bytes_field, read_message, varint_field
 from rumormill.libp2p.host.services import Echo, Listener
 from rumormill.libp2p.live import key_file
+from rumormill.libp2p.stack.envelope import decode_envelope
 from rumormill.libp2p.stack.identify import decode_identify
 from rumormill.libp2p.stack.keys import PrivateKey, PublicKey
 from rumormill.libp2p.stack.multiaddr import Multiaddr
 from rumormill.libp2p.stack.multistream import Negotiation
 from rumormill.libp2p.stack.noise.handshake import NoiseHandshake, NoiseTransport
 from rumormill.libp2p.stack.peer_id import from_text
+from rumormill.libp2p.stack.peer_record import (
+    decode_peer_record,
+    open_peer_record,
+    sign_peer_record,
+)
 from rumormill.libp2p.stack.yamux.frames import encode_header as yamux_header
 from rumormill.libp2p.stack.yamux.session import YamuxSession
 from rumormill.libp2p.wire.frames import FrameReader, length_prefixed
@@ -271,6 +277,7 @@ PROTOBUF_PUMPS = {
     "topics": Pump(b"\x12\x90\x4e", b"\x22\x01a"),
     "parts of control": Pump(b"", b"\x1a\x04\x12\x02\x0a\x00"),
     "ids": Pump(b"\x1a\x94\x4e\x12\x90\x4e", b"\x0a\x00"),
+    "exchanged peers": Pump(b"\x1a\x94\x4e\x22\x90\x4e", b"\x12\x00"),
 }
 FIELD_PUMPS = {name: PROTOBUF_PUMPS[name] for name in ("empty fields", "long numbers", "nesting")}
 add("protobuf", whole(lambda raw: read_message(raw, 0, len(raw))), "core.protobuf",
@@ -291,6 +298,7 @@ add("frames", in_frames, "libp2p.wire.frames libp2p.pubsub.inbox", in_pieces=Tru
 # ---- the stack of libp2p
 
 KEY = PrivateKey.from_seed(b"k" * 32)
+SIGNED_RECORD = sign_peer_record(KEY, 7, [Multiaddr("ip4", "192.0.2.7", 4001)])
 
 
 def negotiate(dialer: bool, data: bytes, size: int) -> None:
@@ -385,6 +393,16 @@ add("identify and ping", listen, "libp2p.host.services libp2p.stack.ping", in_pi
 add("public key", whole(PublicKey.from_protobuf), "libp2p.stack.keys", words=PROTOBUF_WORDS,
     pumps={**FIELD_PUMPS, "RSA": Pump(b"\x08\x00\x12\xe0\x5d", b"\x30\x80"),
            "types": Pump(b"", b"\x08\x01")})  # fmt: skip
+add("envelope", whole(decode_envelope), "libp2p.stack.envelope", words=PROTOBUF_WORDS,
+    pumps={**FIELD_PUMPS, "payloads": Pump(b"", bytes_field(3, b"a"))})  # fmt: skip
+add("peer record", whole(decode_peer_record), "libp2p.stack.peer_record", words=PROTOBUF_WORDS,
+    pumps={**FIELD_PUMPS, "addresses": Pump(b"", bytes_field(3, bytes_field(1, bytes(8)))),
+           "numbers": Pump(b"", b"\x10\x01")})  # fmt: skip
+add("signed peer record", whole(lambda raw: open_peer_record(raw, KEY.peer_id)),
+    "libp2p.stack.peer_record libp2p.stack.envelope",
+    words=(SIGNED_RECORD, SIGNED_RECORD[:100], SIGNED_RECORD[40:], *PROTOBUF_WORDS),
+    pumps={"unknown fields": Pump(SIGNED_RECORD, b"\x78\x01"),
+           "payloads": Pump(SIGNED_RECORD, bytes_field(3, b"a"))})  # fmt: skip
 add("peer id", whole(lambda raw: from_text(raw.decode("latin-1"))), "libp2p.stack.peer_id",
     pumps={"base58": Pump(b"Qm", b"z"), "base32": Pump(b"b", b"a"), "base36": Pump(b"k", b"z"),
            "ones": Pump(b"", b"1")})  # fmt: skip

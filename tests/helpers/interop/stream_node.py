@@ -263,6 +263,11 @@ class StreamNode:
     def peers(self) -> tuple[str, ...]:
         return self._host.peers()
 
+    def addresses_of(self, peer: str) -> list[str]:
+        """Where a peer says that it is, in the signed record that it brought."""
+        record = self._host.address_book.get(peer)
+        return [] if record is None else [str(each) for each in record.addresses]
+
     async def connect(self, address: str) -> str:
         """Dial; returns the peer id that answered."""
         dial: asyncio.Future[DialEnded] = asyncio.get_running_loop().create_future()

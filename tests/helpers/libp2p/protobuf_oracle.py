@@ -27,9 +27,10 @@ _SCHEMA: dict[str, list[tuple[str, int, str, bool]]] = {
     "Graft": [("topic", 1, "bytes", False)],
     "Prune": [
         ("topic", 1, "bytes", False),
-        ("peers", 2, "bytes", True),
+        ("peers", 2, "PeerInfo", True),
         ("backoff", 3, "uint64", False),
     ],
+    "PeerInfo": [("peerID", 1, "bytes", False), ("signedPeerRecord", 2, "bytes", False)],
     "Control": [
         ("ihave", 1, "IHave", True),
         ("iwant", 2, "IWant", True),

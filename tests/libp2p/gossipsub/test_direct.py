@@ -56,7 +56,7 @@ def test_a_direct_peer_is_dialed_though_there_is_neither_peer_nor_topic() -> Non
     bench = gossipsub(direct_peers=[ADDRESS])
     bench.now = 100.0
     bench.run_until(101.0)
-    assert dials(bench) == [Connect(FRIEND, (ADDRESS,))]
+    assert dials(bench) == [Connect(FRIEND, (ADDRESS,), trusted=True)]
 
 
 def test_one_that_does_not_answer_is_dialed_again_every_so_many_heartbeats() -> None:
@@ -76,14 +76,14 @@ def test_one_that_left_is_dialed_at_the_next_heartbeat() -> None:
     bench.run_until(30.0)
     bench.leave(FRIEND)
     bench.heartbeat()
-    assert dials(bench) == [Connect(FRIEND, (ADDRESS,))]
+    assert dials(bench) == [Connect(FRIEND, (ADDRESS,), trusted=True)]
 
 
 def test_several_addresses_of_one_are_dialed_together() -> None:
     other = f"/ip6/2001:db8::7/tcp/4001/p2p/{FRIEND}"
     bench = gossipsub(direct_peers=[ADDRESS, other])
     bench.run_until(1.0)
-    assert dials(bench) == [Connect(FRIEND, (ADDRESS, other))]
+    assert dials(bench) == [Connect(FRIEND, (ADDRESS, other), trusted=True)]
 
 
 # ---- being served
@@ -168,7 +168,7 @@ def test_a_graft_of_theirs_is_answered_by_prune_without_penalty() -> None:
         assert [each for control in said for each in control.of(Prune)] == [Prune("t", 60)]
     assert FRIEND not in bench.pubsub.mesh("t")
     assert standing.penalties == []
-    assert len(bench.events(trace.REJECTED, peer=FRIEND, reason="graft_from_direct_peer")) == 2
+    assert len(bench.events(trace.IGNORED, peer=FRIEND, reason="graft_from_direct_peer")) == 2
 
 
 # ---- at run time
@@ -195,7 +195,7 @@ def test_one_that_is_not_there_is_dialed_once_it_became_direct() -> None:
     bench = gossipsub()
     bench.feed(AddDirectPeer(FRIEND, (ADDRESS,)))
     bench.run_until(1.0)
-    assert dials(bench) == [Connect(FRIEND, (ADDRESS,))]
+    assert dials(bench) == [Connect(FRIEND, (ADDRESS,), trusted=True)]
 
 
 def test_a_direct_peer_can_become_one_like_others() -> None:

@@ -16,10 +16,10 @@ from rumormill.core.transport import (
     TransportOpened,
     WriteBytes,
 )
-from rumormill.libp2p.host.dialer import Target
 from rumormill.libp2p.host.host import Host
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.host.table import ConnectionTable, Link, group_of, networks_of
+from rumormill.libp2p.host.target import Target
 from rumormill.libp2p.stack.connection import Connection
 from rumormill.libp2p.stack.multiaddr import Multiaddr
 from tests.helpers.libp2p.host_net import FakePubsub, HostNet, key

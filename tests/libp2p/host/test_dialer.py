@@ -10,8 +10,9 @@ import pytest
 from rumormill.core.errors import LocalProtocolError
 from rumormill.core.trace import DIAL_SCHEDULED, TraceEvent
 from rumormill.core.transport import CancelTransport, DialEnded, OpenTransport
-from rumormill.libp2p.host.dialer import Dialer, Target
+from rumormill.libp2p.host.dialer import Dialer
 from rumormill.libp2p.host.parameters import HostParameters
+from rumormill.libp2p.host.target import Target
 from rumormill.libp2p.stack.keys import PrivateKey
 from tests.helpers.core.machines import AnyEffect
 

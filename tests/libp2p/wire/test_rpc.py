@@ -15,6 +15,7 @@ from rumormill.core.protobuf import bytes_field, varint_field
 from rumormill.core.topic import LONGEST_TOPIC
 from rumormill.libp2p.wire import (
     Control,
+    ExchangedPeer,
     Graft,
     IHave,
     IWant,
@@ -62,12 +63,15 @@ nothing = st.just(b"")
 topics = st.text(max_size=12)
 message_ids = st.lists(st.binary(max_size=12), max_size=4).map(tuple)
 backoffs = st.none() | st.integers(0, (1 << 64) - 1)
+exchanged = st.lists(
+    st.builds(ExchangedPeer, st.binary(max_size=40), st.binary(max_size=200), nothing), max_size=3
+).map(tuple)
 controls = st.builds(
     lambda *kinds: Control(tuple(entry for entries in kinds for entry in entries)),
     st.lists(st.builds(IHave, topics, message_ids, nothing), max_size=3),
     st.lists(st.builds(IWant, message_ids, nothing), max_size=3),
     st.lists(st.builds(Graft, topics, nothing), max_size=3),
-    st.lists(st.builds(Prune, topics, backoffs, nothing), max_size=3),
+    st.lists(st.builds(Prune, topics, backoffs, exchanged, nothing), max_size=3),
 )
 rpcs = st.builds(
     Rpc,
@@ -127,7 +131,10 @@ def statements(rpc: Rpc) -> tuple[Any, ...]:
         [(each.topic.encode(), each.message_ids) for each in control.of(IHave)],
         [each.message_ids for each in control.of(IWant)],
         [each.topic.encode() for each in control.of(Graft)],
-        [(each.topic.encode(), each.backoff) for each in control.of(Prune)],
+        [
+            (each.topic.encode(), each.backoff, [(p.peer_id, p.record) for p in each.peers])
+            for each in control.of(Prune)
+        ],
     )
 
 
@@ -144,7 +151,14 @@ def oracle_statements(rpc: Any) -> tuple[Any, ...]:
         [(each.topic, tuple(each.ids)) for each in control.ihave],
         [tuple(each.ids) for each in control.iwant],
         [each.topic for each in control.graft],
-        [(p.topic, p.backoff if p.HasField("backoff") else None) for p in control.prune],
+        [
+            (
+                p.topic,
+                p.backoff if p.HasField("backoff") else None,
+                [(each.peerID, each.signedPeerRecord) for each in p.peers],
+            )
+            for p in control.prune
+        ],
     )  # fmt: skip
 
 
@@ -188,15 +202,17 @@ def test_what_is_missing_has_its_default() -> None:
 
 def test_fields_of_later_versions_stay_where_they_were() -> None:
     idontwant = delimited(5, delimited(1, b"id"))
-    peers = delimited(2, delimited(1, b"peer"))
-    control = delimited(4, delimited(1, b"t") + peers + varint_field(3, 60)) + idontwant
+    unknown = delimited(7, b"later")
+    peers = delimited(2, delimited(1, b"peer") + unknown)
+    control = delimited(4, delimited(1, b"t") + peers + varint_field(3, 60) + unknown) + idontwant
     partial = varint_field(3, 1)
     frame = delimited(1, varint_field(1, 1) + delimited(2, b"t") + partial) + rpc_of(control)
     frame += delimited(10, b"partial")
     rpc = decode_rpc(frame)
     assert rpc.subscriptions[0].other == partial
     assert rpc.control is not None
-    assert (rpc.control.of(Prune)[0].other, rpc.control.of(Prune)[0].backoff) == (peers, 60)
+    exchanged = (ExchangedPeer(b"peer", b"", unknown),)
+    assert rpc.control.of(Prune) == (Prune("t", 60, exchanged, unknown),)
     assert rpc.control.other == idontwant
     assert rpc.other == delimited(10, b"partial")
     assert encode_rpc(rpc) == frame

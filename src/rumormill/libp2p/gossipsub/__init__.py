@@ -5,6 +5,7 @@ One duty, one file: :mod:`mesh` (who gets every message), :mod:`grafting` (what 
 listening), :mod:`direct` (peers that get everything), :mod:`targets` (who gets a message of all
 these), :mod:`gossip` (IHAVE and IWANT), :mod:`promises` (who told of a message must send it),
 :mod:`message_cache` (what gossip can answer with), :mod:`backoff` (whom not to ask again yet),
+:mod:`peer_exchange` (whom to ask instead) and :mod:`leads` (who is dialed of them),
 :mod:`standing` (what a peer's conduct is worth), :mod:`gater` (whose messages are read when there
 are too many), :mod:`candidates` and :mod:`features` (who can do what), :mod:`heartbeat`,
 :mod:`parameters` and :mod:`degrees`; :mod:`router` puts them together.

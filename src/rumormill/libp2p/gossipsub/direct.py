@@ -97,4 +97,4 @@ class DirectPeers(HeartbeatPart):
                 self._wait[peer] -= 1
             else:
                 self._wait[peer] = self._every - 1
-                self._pubsub.connect(peer, self.addresses[peer])
+                self._pubsub.connect(peer, self.addresses[peer], trusted=True)

@@ -11,6 +11,7 @@ from rumormill.libp2p.gossipsub.direct import DirectPeers
 from rumormill.libp2p.gossipsub.features import MESH
 from rumormill.libp2p.gossipsub.mesh import Mesh
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
+from rumormill.libp2p.gossipsub.peer_exchange import PeerExchange
 from rumormill.libp2p.gossipsub.standing import Standing
 from rumormill.libp2p.pubsub.router import PubsubServices
 from rumormill.libp2p.wire.gossip import GRAFT, PRUNE, Graft, Prune
@@ -28,6 +29,7 @@ class Grafting:
         direct: DirectPeers,
         standing: Standing,
         mesh: Mesh,
+        exchange: PeerExchange,
     ) -> None:
         self._pubsub = pubsub
         self._parameters = parameters
@@ -36,6 +38,7 @@ class Grafting:
         self._direct = direct
         self._standing = standing
         self._mesh = mesh
+        self._exchange = exchange
         pubsub.on_control(GRAFT, self.handle_grafts)
         pubsub.on_control(PRUNE, self.handle_prunes)
 
@@ -71,19 +74,20 @@ class Grafting:
         mesh = self._mesh
         if peer in self._direct:
             # It does not know that we are direct peers: a mistake in somebody's settings.
-            self._trace_refused(peer, topic, "graft_from_direct_peer")
+            self._ignore(peer, topic, "graft_from_direct_peer")
             mesh.say_prune(topic, peer, math.ceil(self._parameters.prune_backoff))
         elif mesh.backoffs.active(topic, peer, now):
             self._penalise(peer, topic, now)
-            self._refuse(peer, topic, "graft_in_backoff", now)
+            self._reject(peer, topic, "graft_in_backoff", now)
         elif self._standing.of(peer) < 0:
-            self._refuse(peer, topic, "graft_negative_score", now)
+            self._reject(peer, topic, "graft_negative_score", now)
         elif (
             len(mesh.peers(topic)) >= self._degrees.of(topic).D_high
             and peer not in self._candidates.outbound
         ):
             # Else many that come to us could take the mesh over at once.
-            self._refuse(peer, topic, "graft_mesh_full", now, exchange=exchange)
+            self._ignore(peer, topic, "graft_mesh_full")
+            self._refuse(peer, topic, now, exchange=exchange)
         else:
             mesh.admit(topic, peer, now)
 
@@ -93,21 +97,21 @@ class Grafting:
         flood = now < since + self._parameters.graft_flood_threshold
         self._standing.penalise(peer, "graft_in_backoff", 2 if flood else 1)
 
-    def _refuse(
-        self, peer: Peer, topic: str, reason: str, now: float, *, exchange: bool = False
-    ) -> None:
-        """Say no, and from when on to ask again."""
-        self._trace_refused(peer, topic, reason)
-        self._mesh.keep_out(topic, peer, self._parameters.prune_backoff, now, exchange=exchange)
-
-    def _trace_refused(self, peer: Peer, topic: str, reason: str) -> None:
+    def _reject(self, peer: Peer, topic: str, reason: str, now: float) -> None:
         self._pubsub.emit(trace.REJECTED, topic, peer=peer, reason=reason)
+        self._refuse(peer, topic, now)
+
+    def _refuse(self, peer: Peer, topic: str, now: float, *, exchange: bool = False) -> None:
+        """Say no, and from when on to ask again."""
+        self._mesh.keep_out(topic, peer, self._parameters.prune_backoff, now, exchange=exchange)
 
     # ---- PRUNE
 
     def handle_prunes(self, peer: Peer, prunes: tuple[Prune, ...], now: float) -> None:
         """The peer took us out of meshes; take it out of ours, and leave it alone for a while."""
         for prune in prunes:
+            if prune.peers:
+                self._exchange.named_by(peer, prune.topic, prune.peers, now)
             if prune.topic in self._mesh:
                 backoff = prune.backoff or self._backoff_of(peer, prune.topic)
                 self._mesh.backoffs.add(prune.topic, peer, backoff, now)

@@ -7,7 +7,6 @@ Here is who is in it, and how a peer comes in and goes out. What peers say to it
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from rumormill.core import trace
 from rumormill.core.machine import Peer
@@ -15,8 +14,9 @@ from rumormill.libp2p.gossipsub.backoff import Backoffs
 from rumormill.libp2p.gossipsub.candidates import Candidates
 from rumormill.libp2p.gossipsub.direct import DirectPeers
 from rumormill.libp2p.gossipsub.fanout import Fanout
-from rumormill.libp2p.gossipsub.features import EXCHANGE, MESH
+from rumormill.libp2p.gossipsub.features import MESH
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
+from rumormill.libp2p.gossipsub.peer_exchange import PeerExchange
 from rumormill.libp2p.gossipsub.standing import Standing
 from rumormill.libp2p.pubsub.part import Part
 from rumormill.libp2p.pubsub.router import PubsubServices
@@ -35,6 +35,7 @@ class Mesh(Part):
         direct: DirectPeers,
         standing: Standing,
         fanout: Fanout,
+        exchange: PeerExchange,
     ) -> None:
         self._pubsub = pubsub
         self._parameters = parameters
@@ -43,10 +44,9 @@ class Mesh(Part):
         self._direct = direct
         self._standing = standing
         self._fanout = fanout
+        self._exchange = exchange
         self._peers: dict[str, dict[Peer, None]] = {}
         self.backoffs = Backoffs(slack=2 * parameters.heartbeat_interval)
-        self.introduce: Callable[[str, Peer], bytes] | None = None
-        """What a PRUNE of the topic tells the peer of others, as fields of it: peer exchange."""
 
     def topics(self) -> tuple[str, ...]:
         """The topics that have a mesh: those we listen to."""
@@ -82,7 +82,8 @@ class Mesh(Part):
         for peer in list(self._peers.get(topic, ())):
             self._remove(topic, peer, "us", "leave", now)
             if not quietly:
-                self.keep_out(topic, peer, self._parameters.unsubscribe_backoff, now)
+                backoff = self._parameters.unsubscribe_backoff
+                self.keep_out(topic, peer, backoff, now, exchange=True)
         self._peers.pop(topic, None)
 
     def remove_peer(self, peer: Peer, now: float) -> None:
@@ -180,9 +181,7 @@ class Mesh(Part):
         Without the number it would assume its own, a minute as a rule, and punish us for coming
         back earlier. go, rust and js heed it in every version; 1.0 itself does not know the field.
         """
-        others = b""
-        if exchange and self.introduce is not None and self._candidates.can(peer, EXCHANGE):
-            others = self.introduce(topic, peer)
+        others = self._exchange.named_to(peer, topic) if exchange else ()
         self._pubsub.outbox.control(peer, Prune(topic, seconds, others))
 
     def _remove(self, topic: str, peer: Peer, by: str, reason: str, now: float) -> None:

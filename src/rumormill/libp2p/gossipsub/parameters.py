@@ -83,6 +83,18 @@ class GossipsubParameters(GaterParameters):
     long as the backoff lasts, once."""
     graft_on_subscribe: bool = True
     """Take a peer into a mesh of fewer than ``D`` when it subscribes, before the heartbeat."""
+    peer_exchange: bool = False
+    """Name other peers of the topic to whom we PRUNE, and dial those that are named to us. Off, as
+    in go and rust: where everybody stands the same, whoever prunes us decides whom we dial. For
+    bootstrap nodes, and for networks that keep scores."""
+    prune_peers: int = Field(default=16, ge=0)
+    """How many peers a PRUNE of ours names at most, and how many that one peer names we look at
+    between two heartbeats."""
+    exchange_dials: int = Field(default=8, ge=1)
+    """How many of the peers that were named to us we dial between two heartbeats."""
+    exchange_only_public: bool = False
+    """Pass on no records without a public address, and dial no others: for nodes that are to leave
+    the network that they stand in alone. Loopback is dialed only for peers that are on it, too."""
     answer_unknown_graft: bool = False
     """Answer GRAFT of a topic we are not in by PRUNE, as the first specification says. Peers of
     today keep silent, because an answer would let anyone ask for any topic."""

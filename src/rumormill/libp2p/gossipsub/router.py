@@ -22,6 +22,7 @@ from rumormill.libp2p.gossipsub.grafting import Grafting
 from rumormill.libp2p.gossipsub.heartbeat import Heartbeat
 from rumormill.libp2p.gossipsub.mesh import Mesh
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
+from rumormill.libp2p.gossipsub.peer_exchange import PeerExchange
 from rumormill.libp2p.gossipsub.promises import Promises
 from rumormill.libp2p.gossipsub.standing import Standing
 from rumormill.libp2p.gossipsub.targets import Targets
@@ -67,13 +68,14 @@ class GossipsubRouter(Router):
         fanout = self._fanout = Fanout(
             parameters=parameters, candidates=candidates, direct=direct, standing=standing
         )
+        exchange = self._exchange = PeerExchange(pubsub, parameters, candidates, standing)
         mesh = self._mesh = Mesh(
             pubsub=pubsub, parameters=parameters, candidates=candidates, direct=direct,
-            standing=standing, fanout=fanout,
+            standing=standing, fanout=fanout, exchange=exchange,
         )  # fmt: skip
         self._grafting = Grafting(
             pubsub=pubsub, parameters=parameters, candidates=candidates, direct=direct,
-            standing=standing, mesh=mesh,
+            standing=standing, mesh=mesh, exchange=exchange,
         )  # fmt: skip
         self._upkeep = Upkeep(
             pubsub=pubsub, parameters=parameters, candidates=candidates, standing=standing,
@@ -105,8 +107,8 @@ class GossipsubRouter(Router):
         The standing hears of a peer that leaves after its meshes have, which is part of its record.
         """
         parts: tuple[Part, ...] = (
-            self._candidates, self._direct, self._promises, self._mesh, self._upkeep,
-            self._fanout, self._gossip,
+            self._candidates, self._direct, self._exchange, self._promises, self._mesh,
+            self._upkeep, self._fanout, self._gossip,
         )  # fmt: skip
         gater = () if self._gater is None else (self._gater,)
         return (*parts, *gater, self._standing)

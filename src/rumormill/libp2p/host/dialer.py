@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import random
 from collections.abc import Callable
 
@@ -11,46 +10,10 @@ from rumormill.core.timers import Alarm, Timers
 from rumormill.core.trace import CONNECTION_FAILED, DIAL_SCHEDULED, TraceEvent, type_of_field
 from rumormill.core.transport import CancelTransport, DialEnded, OpenTransport
 from rumormill.libp2p.host.effects import HostEffect
+from rumormill.libp2p.host.hearsay import Hearsay
 from rumormill.libp2p.host.parameters import HostParameters
+from rumormill.libp2p.host.target import Phase, Target
 from rumormill.libp2p.stack.multiaddr import Multiaddr
-
-MOST_HEARSAY = 8
-"""Addresses of one peer, told by others, that are tried at a time."""
-
-
-class Phase(enum.Enum):
-    """Where an address stands."""
-
-    WAITING = "waiting"
-    """To be dialed when its time comes."""
-    OPENING = "opening"
-    """The transport is being opened."""
-    SHAKING = "shaking"
-    """The transport stands, the handshake is under way."""
-    CONNECTED = "connected"
-
-
-class Target:
-    """One address that somebody wants us to be connected to."""
-
-    __slots__ = (
-        "address", "attempt", "connected_at", "dial", "expected", "keep", "owed", "peer", "phase",
-    )  # fmt: skip
-
-    def __init__(self, address: str, expected: str | None) -> None:
-        self.address = address
-        self.expected = expected
-        """The peer that the address names."""
-        self.peer = expected
-        """Who was there last. At an address that names nobody, another may be there next time."""
-        self.keep = False
-        self.owed = False
-        """The user has not heard yet how the dial went."""
-        self.phase = Phase.WAITING
-        self.dial = 0
-        self.attempt = 0
-        """Dials put off since the last connection that lasted."""
-        self.connected_at = float("inf")
 
 
 class Dialer:
@@ -78,12 +41,18 @@ class Dialer:
         self._targets: dict[str, Target] = {}
         self._dials: dict[int, Target] = {}
         self._last_dial = 0
+        self._hearsay = Hearsay()
         # Keys: a dial's number for its time-out, an address for its next turn.
         self._timers: Timers[int | str] = Timers(alarm)
 
     def __len__(self) -> int:
         """How many addresses are being dialed or kept."""
         return len(self._targets)
+
+    @property
+    def hearsay(self) -> int:
+        """How many peers that others told us of are being dialed, or wait for it."""
+        return len(self._hearsay)
 
     def kept(self) -> set[str]:
         """The peers that the user wants us to be connected to at all times."""
@@ -112,32 +81,60 @@ class Dialer:
     def wanted(self, peer: str, addresses: tuple[str, ...], now: float) -> None:
         """``peer`` would be welcome: if its address waits for its turn, this is its turn.
 
-        ``addresses`` are where others say that it is: each is tried once, and may be nonsense.
+        ``addresses`` are where others say that it is, and may be nonsense: they are tried one after
+        the other, each once, when not too many peers are tried so.
         """
         for target in list(self._targets.values()):
             if target.peer == peer and target.phase is Phase.WAITING:
                 self._open(target, now)
         if peer == self._node or any(each.peer == peer for each in self._targets.values()):
             return  # its dial is under way
-        for text in addresses[:MOST_HEARSAY]:
-            self._try_hearsay(peer, text, now)
+        if not addresses or peer in self._hearsay:
+            return
+        if self._hearsay.add(peer, addresses):
+            self._begin_hearsay(now)
+        else:
+            self._trace_failed(peer, addresses[0], "too_many_dials", now)
 
-    def _try_hearsay(self, peer: str, text: str, now: float) -> None:
+    def _begin_hearsay(self, now: float) -> None:
+        while (peer := self._hearsay.begin()) is not None:
+            self._try_hearsay(peer, now)
+
+    def _try_hearsay(self, peer: str, now: float) -> None:
+        """Dial the first of the peer's addresses that are left and make sense."""
+        if self._connected(peer):
+            self._hearsay.end(peer)
+        while (text := self._hearsay.next_address(peer)) is not None:
+            address = self._read_hearsay(peer, text, now)
+            if address is not None and address not in self._targets:
+                target = self._targets[address] = Target(address, peer)
+                target.hearsay = True
+                self._open(target, now)
+                return
+
+    def _read_hearsay(self, peer: str, text: str, now: float) -> str | None:
         try:
             address = Multiaddr.parse(text)
         except LocalProtocolError:
             self._trace_failed(peer, text, "bad_address", now)
-            return
+            return None
         if address.peer not in (None, peer):
             self._trace_failed(peer, text, "wrong_peer", now)
-            return
-        full = str(address.with_peer(peer))
-        if full not in self._targets:
-            target = self._targets[full] = Target(full, peer)
-            self._open(target, now)
+            return None
+        return str(address.with_peer(peer))
+
+    def _end_hearsay(self, target: Target, reached: bool, now: float) -> None:
+        """One of a peer's addresses was tried: go on with the next, or with the next peer."""
+        assert target.expected is not None
+        if reached:
+            self._hearsay.end(target.expected)
+        else:
+            self._try_hearsay(target.expected, now)
+        self._begin_hearsay(now)
 
     def stop(self) -> None:
         """Dial nothing any more."""
+        self._hearsay.clear()
         for target in list(self._targets.values()):
             self._give_up(target, "the node is shutting down")
 
@@ -183,6 +180,8 @@ class Dialer:
         self._report(target, peer)
         if not target.keep:
             self._remove(target)
+        if target.hearsay:
+            self._end_hearsay(target, True, now)
         return True
 
     def failed(self, target: Target, problem: str, now: float, *, final: bool = False) -> None:
@@ -194,6 +193,8 @@ class Dialer:
             self._put_off(target, now)
         else:
             self._remove(target)
+        if target.hearsay:
+            self._end_hearsay(target, False, now)
 
     def lost(self, peer: str, now: float) -> None:
         """The last connection of ``peer`` is gone."""

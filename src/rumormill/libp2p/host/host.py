@@ -20,7 +20,7 @@ from rumormill.core.errors import ClosedError, LocalProtocolError
 from rumormill.core.limits import WorkLimits
 from rumormill.core.machine import Connect, Hold, Shutdown
 from rumormill.core.timers import NEVER
-from rumormill.core.trace import SOURCE_PAUSED, SOURCE_RESUMED
+from rumormill.core.trace import CONNECTION_REFUSED, SOURCE_PAUSED, SOURCE_RESUMED
 from rumormill.core.transport import (
     BytesReceived,
     Dial,
@@ -38,8 +38,10 @@ from rumormill.libp2p.host.keeper import ConnectionKeeper
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.host.pubsub_feed import PubsubMachine
 from rumormill.libp2p.host.pubsub_streams import PubsubStreams
+from rumormill.libp2p.host.records import Records
 from rumormill.libp2p.host.services import SERVICES, Services
 from rumormill.libp2p.host.table import ConnectionTable, Link, Turn
+from rumormill.libp2p.stack.address_book import AddressBook
 from rumormill.libp2p.stack.identify import IdentifyInfo
 from rumormill.libp2p.stack.keys import PrivateKey
 from rumormill.libp2p.stack.multiaddr import Multiaddr
@@ -56,7 +58,7 @@ class Host:
 
     ``random`` decides on delays and on who makes room, and may be seeded; ``entropy`` makes keys,
     and must not be seeded outside of tests. ``work`` is what one connection may cost us for
-    nothing.
+    nothing. ``address_book`` is where records of peers are put, for pubsub to read.
     """
 
     def __init__(
@@ -69,15 +71,22 @@ class Host:
         entropy: random.Random,
         agent: str = AGENT,
         work: WorkLimits | None = None,
+        address_book: AddressBook | None = None,
     ) -> None:
         self.peer = identity.peer
         """Our own peer id."""
         self._identity = identity
+        self._parameters = parameters
         self._pubsub = pubsub
         self._agent = agent
         self._listening: tuple[Multiaddr, ...] = ()
         self._paused = self._shut = False
         turn = self._turn = Turn(self.peer)
+        if address_book is None:  # an empty one counts as false
+            address_book = AddressBook(parameters.max_peer_records)
+        self.address_book = address_book
+        """The signed records of the peers that we met."""
+        self._records = Records(identity=identity, book=address_book, turn=turn)
         table = self._table = ConnectionTable(parameters)
         self._dialer = Dialer(
             node=self.peer,
@@ -116,6 +125,7 @@ class Host:
             turn=turn,
             describe=self._describe,
             learned=self._streams.learned,
+            recorded=self._records.heard,
         )
         self._keeper.attach(self._services, self._streams)
 
@@ -223,6 +233,7 @@ class Host:
         addresses = tuple(Multiaddr.parse(each).without_peer() for each in input.addresses)
         if addresses != self._listening:
             self._listening = addresses
+            self._records.listening(addresses, now)
             for peer in self._table.peers():
                 self._services.push(self._table.of(peer)[0], now)
 
@@ -234,8 +245,15 @@ class Host:
     # ---- what the parts want of each other
 
     def _connect(self, effect: Connect, now: float) -> None:
-        if not self._table.connected(effect.peer):
-            self._dialer.wanted(effect.peer, effect.addresses, now)
+        peer, addresses, trusted = effect
+        if self._table.connected(peer):
+            return
+        full = self._table.told() >= self._parameters.max_told_connections
+        if addresses and full and not trusted:
+            reason = "too_many_told_connections"
+            self._turn.trace(now, CONNECTION_REFUSED, peer, address=addresses[0], reason=reason)
+            addresses = ()
+        self._dialer.wanted(peer, addresses, now)
 
     def _protocols(self) -> tuple[str, ...]:
         return self._pubsub.protocols + SERVICES
@@ -249,4 +267,5 @@ class Host:
             observed_address=link.observed,
             protocol_version=PROTOCOL_VERSION,
             agent_version=self._agent,
+            signed_peer_record=self._records.own,
         )

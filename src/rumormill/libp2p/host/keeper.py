@@ -19,7 +19,7 @@ from rumormill.core.transport import (
 )
 from rumormill.core.words import in_words
 from rumormill.libp2p.effects import HeldBack
-from rumormill.libp2p.host.dialer import Dialer, Target
+from rumormill.libp2p.host.dialer import Dialer
 from rumormill.libp2p.host.eviction import (
     CONNECTION_EVICTED,
     EVICTED,
@@ -40,6 +40,7 @@ from rumormill.libp2p.host.table import (
     group_of,
     networks_of,
 )
+from rumormill.libp2p.host.target import Target
 from rumormill.libp2p.stack.connection import (
     Closed,
     Connection,

@@ -40,6 +40,8 @@ class HostParameters(Parameters):
     made no progress makes room, of the network that has the most."""
     max_connections_per_peer: int = Field(default=2, ge=1)
     """Two, because two nodes that dial each other at the same moment make two."""
+    max_told_connections: int = Field(default=32, ge=0)
+    """Connections to peers that others told us of: whoever names peers must not fill the room."""
 
     dial_timeout: float = Field(default=10.0, gt=0, allow_inf_nan=False)
     """Seconds until a TCP connection must stand; the handshake has a time-out of its own."""
@@ -66,6 +68,10 @@ class HostParameters(Parameters):
     opens another: rust does not see that it has something to say before something comes in."""
     stream_retry_delay: float = Field(default=0.5, gt=0, allow_inf_nan=False)
     """Seconds before the second try; doubles with every further one."""
+
+    max_peer_records: int = Field(default=1024, ge=1)
+    """Peers whose signed record of where they are is kept; who was not heard of for the longest
+    time goes first. It is what peer exchange passes on."""
 
     max_service_streams: int = Field(default=8, ge=1)
     """Streams of identify and ping on one connection at a time."""

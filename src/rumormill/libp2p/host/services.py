@@ -106,7 +106,7 @@ class Services:
     """Owner of every stream of identify and ping.
 
     ``describe`` says what we tell of ourselves on a connection; ``learned`` hears what protocols a
-    peer speaks.
+    peer speaks, ``recorded`` where it says that it is, signed.
     """
 
     def __init__(
@@ -116,11 +116,13 @@ class Services:
         turn: Turn,
         describe: Callable[[Link], IdentifyInfo],
         learned: Callable[[Link, tuple[str, ...], float], None],
+        recorded: Callable[[str, bytes, float], None],
     ) -> None:
         self._parameters = parameters
         self._turn = turn
         self._describe = describe
         self._learned = learned
+        self._recorded = recorded
         self._exchanges: dict[Link, dict[int, Exchange]] = {}
         self._timers: Timers[tuple[Link, int]] = Timers(turn.alarm)
 
@@ -217,6 +219,8 @@ class Services:
             agent=info.agent_version[:LONGEST_TRACED],
             protocols=" ".join(info.protocols)[:LONGEST_TRACED],
         )
+        if info.signed_peer_record:
+            self._recorded(link.peer, info.signed_peer_record, now)
         self._learned(link, info.protocols, now)
 
     def _fail(self, link: Link, stream: int, error: RemoteProtocolError, now: float) -> None:

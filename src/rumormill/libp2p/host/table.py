@@ -9,9 +9,9 @@ from rumormill.core.addresses import owner_of
 from rumormill.core.limits import Work
 from rumormill.core.timers import Alarm
 from rumormill.core.trace import TraceEvent, type_of_field
-from rumormill.libp2p.host.dialer import Target
 from rumormill.libp2p.host.effects import HostEffect
 from rumormill.libp2p.host.parameters import HostParameters
+from rumormill.libp2p.host.target import Target
 from rumormill.libp2p.stack.connection import Connection
 from rumormill.libp2p.stack.multiaddr import Multiaddr
 
@@ -237,6 +237,11 @@ class ConnectionTable:
     def dialed(self, peer: str) -> bool:
         """Whether we opened one of the connections of ``peer``."""
         return any(link.outbound for link in self.of(peer))
+
+    def told(self) -> int:
+        """How many connections there are to peers that others told us of."""
+        targets = [link.target for link in self.links.values() if link.target is not None]
+        return sum(target.hearsay and not target.keep for target in targets)
 
     def peers(self) -> tuple[str, ...]:
         """Everybody with a connection, in the order of coming."""

@@ -39,6 +39,7 @@ from rumormill.libp2p.live.settings import Libp2pSettings
 from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
 from rumormill.libp2p.pubsub.pubsub import Pubsub
 from rumormill.libp2p.pubsub.router import Router
+from rumormill.libp2p.stack.address_book import AddressBook
 from rumormill.libp2p.stack.keys import PrivateKey
 from rumormill.libp2p.stack.multiaddr import Multiaddr
 from rumormill.libp2p.stack.peer_id import PeerNames
@@ -230,6 +231,7 @@ def _pubsub(name: str, settings: Libp2pSettings, identity: PrivateKey) -> Pubsub
         random=random.Random(random.SystemRandom().getrandbits(128)),
         parameters=settings.pubsub,
         network=name,
+        address_book=AddressBook(settings.host.max_peer_records),
     )
 
 
@@ -241,4 +243,5 @@ def _host(settings: Libp2pSettings, identity: PrivateKey, pubsub: Pubsub) -> Hos
         random=random.Random(random.SystemRandom().getrandbits(128)),
         entropy=random.SystemRandom(),
         work=settings.pubsub.work_limits,
+        address_book=pubsub.address_book,
     )

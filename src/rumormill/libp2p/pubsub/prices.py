@@ -84,6 +84,11 @@ def signature(message: WireMessage) -> float:
     if key is None:
         # The key is in the id: Ed25519 as nearly always, or secp256k1, which is a byte longer.
         return ED25519 if len(sender) == ED25519_ID else SECP256K1
+    return signature_by(key)
+
+
+def signature_by(key: bytes) -> float:
+    """What it costs to check a signature by a key, given as a protobuf."""
     kind = key[1] if len(key) > 2 and key[0] == TYPE_TAG else None
     if kind == KeyType.ED25519:
         return ED25519

@@ -61,7 +61,8 @@ from rumormill.libp2p.pubsub.rules import RuleBook
 from rumormill.libp2p.pubsub.subscriptions import SubscriptionFilter, SubscriptionTable
 from rumormill.libp2p.pubsub.toll import Toll
 from rumormill.libp2p.pubsub.usefulness import Usefulness
-from rumormill.libp2p.stack.peer_id import PeerNames
+from rumormill.libp2p.stack.address_book import AddressBook
+from rumormill.libp2p.stack.peer_id import PeerNames, from_text
 from rumormill.libp2p.wire.control import ControlKind, ControlKinds, EntryType
 from rumormill.libp2p.wire.frames import FrameReader
 from rumormill.libp2p.wire.message import WireMessage
@@ -85,10 +86,13 @@ class Pubsub:
         parameters: PubsubParameters | None = None,
         network: str = "libp2p",
         name_of: Callable[[bytes], Peer] | None = None,
+        id_of: Callable[[Peer], bytes] | None = None,
+        address_book: AddressBook | None = None,
         subscription_filter: SubscriptionFilter | None = None,
         first_sequence: int | None = None,
     ) -> None:
-        """``name_of`` turns a ``from`` field into a peer's name; by default base58.
+        """``name_of`` turns a ``from`` field into a peer's name, ``id_of`` does the reverse; by
+        default base58. ``address_book`` is the host's, where there is one.
 
         ``first_sequence`` is our first message's number; by default its time in nanoseconds.
         """
@@ -97,6 +101,9 @@ class Pubsub:
         self.router = router
         self.random = random
         self.parameters = parameters or PubsubParameters()
+        self.name_of = name_of or PeerNames().name
+        self.id_of = id_of or from_text
+        self.address_book = AddressBook() if address_book is None else address_book
         self.effects: list[PubsubEffect] = []
         """What the call under way has brought about so far."""
         self.peers: dict[Peer, PeerState] = {}
@@ -127,7 +134,7 @@ class Pubsub:
         self.blacklisted = BlacklistedPeers(self.parameters.blacklist)
         """Whom we have nothing to do with."""
         rules = RuleBook(self.parameters)
-        self._intake = Intake(self, network, rules, name_of or PeerNames().name)
+        self._intake = Intake(self, network, rules, self.name_of)
         self._publisher = Publisher(self, self._intake, rules, first_sequence)
         self.allows = subscription_filter or self.parameters.subscription_filter()
         """Whether a topic exists for us."""
@@ -242,6 +249,7 @@ class Pubsub:
             "peer_topics": len(self.table),
             "seen": len(self._intake.seen),
             "checks": len(self._intake.checks),
+            "peer_records": len(self.address_book),
             "unread_bytes": sum(state.reader.unread for state in self.peers.values()),
             "blacklisted": len(self.blacklisted),
             "authors": 0 if self._intake.replays is None else len(self._intake.replays),
@@ -343,9 +351,11 @@ class Pubsub:
         """Take a kind of input that pubsub itself does not know."""
         self._on(kind, handler)
 
-    def connect(self, peer: Peer, addresses: tuple[str, ...] = ()) -> None:
-        """Ask for a connection to the peer; the addresses are where it may be found."""
-        self.effects.append(Connect(peer, addresses))
+    def connect(
+        self, peer: Peer, addresses: tuple[str, ...] = (), *, trusted: bool = False
+    ) -> None:
+        """Ask for a connection to the peer; see :meth:`PubsubServices.connect`."""
+        self.effects.append(Connect(peer, addresses, trusted))
 
     def assume_subscribed(self, peer: Peer, topic: str) -> None:
         """Take it that the peer listens to the topic, though it has not said so."""

@@ -38,6 +38,7 @@ from rumormill.libp2p.pubsub.outbox import Outbox
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.part import Part
 from rumormill.libp2p.pubsub.rejections import RejectionLimit
+from rumormill.libp2p.stack.address_book import AddressBook
 from rumormill.libp2p.wire.control import ControlKind, EntryType
 from rumormill.libp2p.wire.message import WireMessage
 
@@ -56,6 +57,12 @@ class PubsubServices(Protocol):
     parameters: PubsubParameters
     outbox: Outbox
     """Where messages and control for a peer are put."""
+    address_book: AddressBook
+    """Signed records of where the peers are that we met."""
+    name_of: Callable[[bytes], Peer]
+    """The name of a peer id; :class:`RemoteProtocolError` if it is none."""
+    id_of: Callable[[Peer], bytes]
+    """The peer id of a name."""
 
     def subscribers(self, topic: str) -> Mapping[Peer, None]:
         """Connected peers that listen to the topic, in the order in which they said so."""
@@ -91,8 +98,13 @@ class PubsubServices(Protocol):
         """Take a kind of input that pubsub itself does not know. Only in :meth:`Router.attach`."""
         ...
 
-    def connect(self, peer: Peer, addresses: tuple[str, ...] = ()) -> None:
-        """Ask for a connection to the peer; the addresses are where it may be found."""
+    def connect(
+        self, peer: Peer, addresses: tuple[str, ...] = (), *, trusted: bool = False
+    ) -> None:
+        """Ask for a connection to the peer; the addresses are where it may be found.
+
+        ``trusted``: the user wants it, so no limit of connections by hearsay counts.
+        """
         ...
 
     def charge(self, peer: Peer, kind: str, cost: float) -> None:

@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rumormill.libp2p.stack.address_book import AddressBook
     from rumormill.libp2p.stack.connection import Connection
     from rumormill.libp2p.stack.events import ConnectionEvent
     from rumormill.libp2p.stack.identify import IdentifyInfo
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rumormill.libp2p.stack.peer_id import PeerNames
 
 __all__ = [
+    "AddressBook",
     "Connection",
     "ConnectionEvent",
     "ConnectionLimits",
@@ -28,6 +30,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AddressBook": "address_book",
     "Connection": "connection",
     "ConnectionEvent": "events",
     "ConnectionLimits": "limits",

@@ -8,6 +8,7 @@ from rumormill.libp2p.wire.gossip import (
     IHAVE,
     IWANT,
     PRUNE,
+    ExchangedPeer,
     Graft,
     IHave,
     IWant,
@@ -21,8 +22,8 @@ from rumormill.libp2p.wire.signing import Author, SigningPolicy, signed_message,
 
 __all__ = [
     "GOSSIP_KINDS", "GRAFT", "IHAVE", "IWANT", "PRUNE", "Author", "Budget", "Control",
-    "ControlKind", "ControlKinds", "FrameReader", "Graft", "IHave", "IWant", "Prune", "Rpc",
-    "RpcLimits", "SigningPolicy", "Subscription", "WireMessage", "build_message", "decode_ids",
-    "decode_message", "decode_rpc", "each_id_once", "length_prefixed", "message_frame",
-    "newest_of_topic", "signed_message", "verify",
+    "ControlKind", "ControlKinds", "ExchangedPeer", "FrameReader", "Graft", "IHave", "IWant",
+    "Prune", "Rpc", "RpcLimits", "SigningPolicy", "Subscription", "WireMessage", "build_message",
+    "decode_ids", "decode_message", "decode_rpc", "each_id_once", "length_prefixed",
+    "message_frame", "newest_of_topic", "signed_message", "verify",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The control messages of gossipsub 1.0: IHAVE, IWANT, GRAFT and PRUNE."""
+"""The control messages of gossipsub 1.0, IHAVE, IWANT, GRAFT and PRUNE, with what 1.1 adds."""
 
 from __future__ import annotations
 
@@ -46,11 +46,23 @@ class Graft(NamedTuple):
     other: bytes = b""
 
 
+class ExchangedPeer(NamedTuple):
+    """A peer that is named to another. Nothing of it is looked at before somebody wants it."""
+
+    peer_id: bytes
+    record: bytes = b""
+    """Its signed record, as far as the one who names it has it."""
+    other: bytes = b""
+
+
 class Prune(NamedTuple):
-    """A peer took us out of its mesh; ``backoff`` seconds (from 1.1 on) until we may ask again."""
+    """A peer took us out of its mesh; from 1.1 on: ``backoff`` seconds until we may ask again, and
+    ``peers`` that we may turn to instead.
+    """
 
     topic: str
     backoff: int | None = None
+    peers: tuple[ExchangedPeer, ...] = ()
     other: bytes = b""
 
 
@@ -74,15 +86,32 @@ def _decode_graft(raw: bytes, budget: Budget) -> Graft:
 
 def _decode_prune(raw: bytes, budget: Budget) -> Prune:
     topic, backoff = b"", None
+    peers: list[ExchangedPeer] = []
     other: list[bytes] = []
     for number, kind, start, end in fields(raw, 0, len(raw)):
         if number == 1 and kind == LENGTH_DELIMITED:
             topic = raw[start:end]
+        elif number == 2 and kind == LENGTH_DELIMITED:
+            budget.spend_id()  # it costs as much as one, and is paid for as one
+            peers.append(_decode_exchanged(raw, start, end))
         elif number == 3 and kind == VARINT:
             backoff = start
         else:
             other.append(raw_field(raw, number, kind, start, end))
-    return Prune(decode_topic(topic), backoff, b"".join(other))
+    return Prune(decode_topic(topic), backoff, tuple(peers), b"".join(other))
+
+
+def _decode_exchanged(raw: bytes, start: int, end: int) -> ExchangedPeer:
+    peer_id = record = b""
+    other: list[bytes] = []
+    for number, kind, first, last in fields(raw, start, end):
+        if number == 1 and kind == LENGTH_DELIMITED:
+            peer_id = raw[first:last]
+        elif number == 2 and kind == LENGTH_DELIMITED:
+            record = raw[first:last]
+        else:
+            other.append(raw_field(raw, number, kind, first, last))
+    return ExchangedPeer(peer_id, record, b"".join(other))
 
 
 # ---- writing
@@ -102,9 +131,14 @@ def _encode_graft(entry: Graft) -> bytes:
 
 
 def _encode_prune(entry: Prune) -> bytes:
+    peers = b"".join([bytes_field(2, _encode_exchanged(each)) for each in entry.peers])
     backoff = b"" if entry.backoff is None else varint_field(3, entry.backoff)
-    # Peers (field 2, in `other`) stand before the backoff, as every encoder writes them.
-    return bytes_field(1, entry.topic.encode()) + entry.other + backoff
+    return bytes_field(1, entry.topic.encode()) + peers + backoff + entry.other
+
+
+def _encode_exchanged(peer: ExchangedPeer) -> bytes:
+    record = bytes_field(2, peer.record) if peer.record else b""
+    return bytes_field(1, peer.peer_id) + record + peer.other
 
 
 # ---- the kinds

@@ -12,7 +12,7 @@ class RpcLimits(NamedTuple):
     subscriptions: int = 5000
     control_bytes: int = 256 * 1024
     message_ids: int = 5000
-    """In all IHAVE and IWANT of one RPC together."""
+    """In all IHAVE and IWANT of one RPC together, and the peers that PRUNE names."""
     topics_per_message: int = 32
     control_messages: int = 5000
     """IHAVE, IWANT, GRAFT and PRUNE of one RPC together."""
