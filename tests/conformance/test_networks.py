@@ -232,7 +232,7 @@ def test_nobody_is_refused_for_asking_a_moment_too_early(jitter: float) -> None:
     refused = [each for each in network.simulation.trace if each.event == trace.REJECTED]
     grafts = network.simulation.trace_counts[trace.GRAFTED]
     assert grafts > 200
-    assert {each.fields["reason"] for each in refused} <= {"graft_mesh_full"}
+    assert not refused
 
 
 # ---- fanout
