@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rumormill.core import trace
 from rumormill.core.machine import Drop, Peer, Verdict
 from rumormill.libp2p.gossipsub import MESHSUB_1_1, GossipsubParameters
-from rumormill.libp2p.wire import Control, Prune, WireMessage
+from rumormill.libp2p.wire import Control, Graft, Prune, Rpc, WireMessage
 from tests.helpers.libp2p.fake_standing import FakeStanding, JudgingRouter, judged
 from tests.helpers.libp2p.workbench import Workbench, gossipsub, signed
 
@@ -201,6 +201,15 @@ def test_who_has_a_negative_score_is_told_of_no_other_peers() -> None:
     bench.heartbeat()
     assert prunes(bench, "peer0") == [Prune("t", 60)]
     assert prunes(bench, "late") == [Prune("t", 60, b"\x12\x00")], "others are"
+
+
+def test_who_grafts_topics_that_we_are_not_in_is_told_of_no_other_peers() -> None:
+    bench, _ = meshed(12, 0)
+    bench.router._mesh.introduce = lambda topic, peer: b"\x12\x00"  # type: ignore[attr-defined]
+    bench.join("late", "t", protocol=MESHSUB_1_1)
+    bench.took("late")
+    bench.say("late", Rpc(control=Control((Graft("t"), Graft("unknown")))))
+    assert prunes(bench, "late") == [Prune("t", 60)]
 
 
 def test_a_peer_of_1_0_is_told_of_no_other_peers() -> None:
