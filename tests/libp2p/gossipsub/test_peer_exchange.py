@@ -13,7 +13,7 @@ from rumormill.libp2p.gossipsub import MESHSUB_1_0, MESHSUB_1_1, MESHSUB_1_2, ME
 from rumormill.libp2p.gossipsub.leads import MOST_LEADS
 from rumormill.libp2p.gossipsub.peer_exchange import MOST_PRUNES, MOST_RECORD_BYTES
 from rumormill.libp2p.pubsub.floodsub import FLOODSUB
-from rumormill.libp2p.wire import Control, ExchangedPeer, Prune, Rpc, length_prefixed
+from rumormill.libp2p.wire import Control, ExchangedPeer, Graft, Prune, Rpc, length_prefixed
 from tests.helpers.libp2p import wire_vectors
 from tests.helpers.libp2p.exchange import TOPIC, ExchangeBench, name, named, record
 from tests.helpers.libp2p.workbench import identity
@@ -428,3 +428,18 @@ def test_a_flood_of_names_in_one_rpc_is_refused_as_ids_are() -> None:
     bench.say(name("hub"), Rpc(control=Control((prune,))))
     (error,) = bench.events(trace.PROTOCOL_ERROR)
     assert error.fields["reason"] == "too_many_message_ids"
+
+
+@pytest.mark.parametrize(("also", "names"), [((), 4), ((Graft("unknown"),), 0)])
+def test_who_grafts_topics_that_we_are_not_in_is_told_nobody(
+    also: tuple[Graft, ...], names: int
+) -> None:
+    bench = ExchangeBench(D=2, D_low=1, D_high=3)
+    people = [f"peer {number}" for number in range(5)]
+    bench.meet(*people)
+    for each in people[:4]:
+        bench.graft(name(each), TOPIC)
+    bench.forget()
+    bench.say(name(people[4]), Rpc(control=Control((Graft(TOPIC), *also))))
+    (prune,) = bench.prunes_to(people[4])
+    assert len(prune.peers) == names
