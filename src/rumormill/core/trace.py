@@ -76,6 +76,7 @@ PACKET_RECEIVED = "packet_received"  # fields: size, and counts by kind
 ASKED = "asked"  # we asked the peer for this message (IWANT); what it brings is a recovery
 GRAFTED = "grafted"  # peer is in our mesh now; fields: by ("us" or "peer")
 PRUNED = "pruned"  # peer left our mesh; fields: by, reason
+SCORED = "scored"  # a peer's score moved; fields: score, before, level, and what it is made of
 SOURCE_PAUSED = "source_paused"  # a subscription is full, peers are being held back
 SOURCE_RESUMED = "source_resumed"
 

@@ -14,9 +14,11 @@ from rumormill.libp2p.gossipsub.gossip import Gossip
 from rumormill.libp2p.gossipsub.heartbeat import Heartbeat
 from rumormill.libp2p.gossipsub.mesh import Mesh
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
+from rumormill.libp2p.gossipsub.score import DEFAULT_SCORE, Score, ScoreParameters
+from rumormill.libp2p.gossipsub.standing import Standing
 from rumormill.libp2p.pubsub.floodsub import FLOODSUB
 from rumormill.libp2p.pubsub.part import Part
-from rumormill.libp2p.pubsub.router import PubsubServices, Router
+from rumormill.libp2p.pubsub.router import Admission, PubsubServices, Router
 from rumormill.libp2p.wire.message import WireMessage
 
 
@@ -32,8 +34,17 @@ class GossipsubRouter(Router):
     features: ClassVar[FeatureTable] = FEATURES
     """What speakers of each of the protocols can do."""
 
-    def __init__(self, parameters: GossipsubParameters | None = None) -> None:
+    standing: Standing
+    """What each peer's conduct is worth: a :class:`Score`, unless there is to be none."""
+
+    def __init__(
+        self,
+        parameters: GossipsubParameters | None = None,
+        score: ScoreParameters | None = DEFAULT_SCORE,
+    ) -> None:
+        """Without ``score`` all peers are worth the same."""
         self.parameters = parameters or GossipsubParameters()
+        self._score = score
 
     def attach(self, pubsub: PubsubServices) -> None:
         """Make the parts, now that there is someone to send for them."""
@@ -41,6 +52,7 @@ class GossipsubRouter(Router):
         unknown = [each for each in self.protocols if each not in self.features]
         if unknown:
             raise LocalProtocolError(f"the table of features has no row for {unknown[0]!r}")
+        self.standing = Standing() if self._score is None else Score(pubsub, self._score)
         self._candidates = Candidates(pubsub, self.features)
         self._fanout = Fanout(self.parameters, self._candidates)
         self._mesh = Mesh(pubsub, self.parameters, self._candidates, self._fanout)
@@ -49,7 +61,18 @@ class GossipsubRouter(Router):
 
     def parts(self) -> tuple[Part, ...]:
         """Who hears what happens, and in which order; at the heartbeat too."""
-        return self._candidates, self._mesh, self._fanout, self._gossip
+        return self.standing, self._candidates, self._mesh, self._fanout, self._gossip
+
+    def discipline(self) -> Part:
+        """Bad messages are the score's business, if it makes peers pay for them on every topic."""
+        if self._score is not None and self._score.punishes_invalid_messages:
+            return Part()
+        return super().discipline()
+
+    def gate(self, peer: Peer, now: float) -> Admission:
+        """Nothing is read of a peer on the graylist."""
+        standing = self.standing
+        return "all" if standing.of(peer) >= standing.thresholds.graylist else "nothing"
 
     # ---- whom to send to
 
