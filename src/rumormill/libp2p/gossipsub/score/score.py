@@ -110,17 +110,20 @@ class Score(Standing):
         """Whoever brought it first has earned something."""
         if source is None:
             return
+        copies_count = False
         record = self._peers.get(source)
-        if record is not None:
+        if record is None:  # it left before the verdict
+            copies_count = self._topics.copies_count(message.topics)
+        else:
             topics = record.topics
             for topic in message.topics:
                 counts = topics.get(topic) or self._topics.record(record, topic)
-                if counts is not None:
-                    counts.count_first()
+                if counts is not None and counts.count_first():
+                    copies_count = True
+        if copies_count:
+            self._deliveries.add_valid(message.id, source, now)
         if self._invalid:
             self._invalid.pop(message.id, None)  # it was bad once, and forgotten since
-        if self._topics.window >= 0 and self._topics.copies_count(message.topics):
-            self._deliveries.add_valid(message.id, source, now)
 
     def duplicate(self, message: WireMessage, source: Peer, now: float) -> None:
         """A copy counts if it came in time, and once; a copy of a bad message is bad."""

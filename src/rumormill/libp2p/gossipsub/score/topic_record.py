@@ -104,12 +104,20 @@ class TopicRecord:
 
     # ---- what happens
 
-    def count_first(self) -> None:
-        """The peer was the first to bring a valid message."""
+    def count_first(self) -> bool:
+        """The peer was the first to bring a valid message; returns whether copies of it count.
+
+        Written out, because there is one for every message.
+        """
         weights = self.weights
-        self.first = min(self.first + 1.0, weights.first_cap)
+        count, cap = self.first + 1.0, weights.first_cap
+        self.first = count if count < cap else cap
+        if weights.window < 0:
+            return False
         if self.in_mesh:
-            self.mesh = min(self.mesh + 1.0, weights.mesh_cap)
+            count, cap = self.mesh + 1.0, weights.mesh_cap
+            self.mesh = count if count < cap else cap
+        return True
 
     def count_near_first(self) -> None:
         """It brought a copy of one in time."""
