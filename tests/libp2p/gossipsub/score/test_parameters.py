@@ -19,7 +19,7 @@ from rumormill.libp2p.gossipsub.score import (
 )
 from tests.helpers.libp2p.scoring import only
 
-GROUPS: dict[str, dict[str, float]] = {
+GROUPS: dict[str, Any] = {
     "time_in_mesh": {"weight": 1, "quantum": 1, "cap": 10},
     "first_deliveries": {"weight": 1, "decay": 0.5, "cap": 10},
     "mesh_deliveries": {
@@ -27,7 +27,7 @@ GROUPS: dict[str, dict[str, float]] = {
     },
     "invalid_messages": {"weight": -1, "decay": 0.5},
 }  # fmt: skip
-OTHERS: dict[str, dict[str, float]] = {
+OTHERS: dict[str, Any] = {
     "colocation": {"weight": -1, "threshold": 1},
     "behaviour": {"weight": -1, "threshold": 1, "decay": 0.9},
     "slow_peers": {"weight": -1, "threshold": 1, "decay": 0.9, "cap": 5},
@@ -54,9 +54,8 @@ def test_a_group_of_a_topic_stands_alone(group: str) -> None:
 
 
 def test_all_groups_of_a_topic_stand_together() -> None:
-    parameters = TopicScoreParameters(
-        weight=2, mesh_failures={"weight": -1, "decay": 0.5}, **GROUPS
-    )
+    failures: Any = {"weight": -1, "decay": 0.5}
+    parameters = TopicScoreParameters(weight=2, mesh_failures=failures, **GROUPS)
     assert parameters.mesh_deliveries is not None
     assert parameters.mesh_deliveries.threshold == 3
 
@@ -73,7 +72,7 @@ def test_a_weight_of_zero_is_allowed_everywhere() -> None:
 
 
 @pytest.mark.parametrize("off", [None, False])
-def test_a_group_is_turned_off_by_name(off: object) -> None:
+def test_a_group_is_turned_off_by_name(off: Any) -> None:
     assert TopicScoreParameters(invalid_messages=off).invalid_messages is None
     assert ScoreParameters(behaviour=off, other_topics=off).other_topics is None
 

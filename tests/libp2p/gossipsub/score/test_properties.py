@@ -56,7 +56,9 @@ def do(bench: ScoreBench, deed: str, peer: str, number: int) -> None:
         "graft": lambda: bench.graft(peer),
         "prune": lambda: bench.prune(peer),
         "send": lambda: say(Verdict.ACCEPT),
-        "copy": lambda: [bench.copy(each, message) for each in bench.bench.pubsub.peers],
+        "copy": lambda: [
+            bench.bench.send_message(each, message) for each in list(bench.bench.pubsub.peers)
+        ],
         "reject": lambda: say(Verdict.REJECT),
         "forge": lambda: say(Verdict.FORGED),
         "ignore": lambda: say(Verdict.IGNORE),

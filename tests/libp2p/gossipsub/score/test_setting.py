@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,21 @@ from rumormill.libp2p.live.network import Libp2pNetwork
 from rumormill.live.settings import known_keys, read_settings
 
 
-def read(**given: Any) -> ScoreParameters | None:
-    score: ScoreParameters | None = read_settings("gossipsub", given).score
-    return score
+def of(network: str, values: Mapping[str, Any]) -> Any:
+    """All settings, of whatever type the family has."""
+    return read_settings(network, values)
+
+
+def read(**given: Any) -> Any:
+    return of("gossipsub", given).score
 
 
 def test_peers_are_scored_unless_the_user_says_no() -> None:
     assert read() is DEFAULT_SCORE
-    for word in (True, "on", "true", "yes"):
-        assert read(score=word) is DEFAULT_SCORE
-    for word in (False, None, "off", "False", "no"):
-        assert read(score=word) is None
+    for yes in (True, "on", "true", "yes"):
+        assert read(score=yes) is DEFAULT_SCORE
+    for no in (False, None, "off", "False", "no"):
+        assert read(score=no) is None
 
 
 def test_parameters_are_given_as_they_are_as_a_table_or_as_json() -> None:
@@ -82,7 +87,7 @@ def test_a_node_reads_its_score_from_tables(tmp_path: Path) -> None:
     file = tmp_path / "node.toml"
     file.write_text(NODE)
     (plan,) = load_config(file).networks
-    score = read_settings(plan.name, plan.settings).score
+    score = of(plan.name, plan.settings).score
     assert score.topic_score_cap == 50
     assert score.thresholds.graylist == -200
     assert score.topics["weather"].invalid_messages.weight == -5
@@ -95,18 +100,19 @@ def test_what_the_advice_writes_a_node_reads(tmp_path: Path) -> None:
     head = NODE.split("[network.score]")[0]
     file.write_text(head + advice.to_toml('the "weather" of today'))
     (plan,) = load_config(file).networks
-    score = read_settings(plan.name, plan.settings).score
+    score = of(plan.name, plan.settings).score
     assert score.topics == {'the "weather" of today': advice.parameters}
 
 
 def test_the_score_of_a_network_is_asked_for_and_told_what_the_application_thinks() -> None:
-    network = Libp2pNetwork("gossipsub", read_settings("gossipsub", {}))
+    network = Libp2pNetwork("gossipsub", of("gossipsub", {}))
     assert network.scores() == {}
     network.set_topic_score("weather", TopicScoreParameters(weight=2))
     with pytest.raises(Exception, match="not connected"):
         network.feedback("stranger", 1)
-    for name, settings in (("floodsub", {}), ("gossipsub", {"score": False})):
-        silent = Libp2pNetwork(name, read_settings(name, settings))
+    off: dict[str, Any] = {"score": False}
+    for name, settings in (("floodsub", {}), ("gossipsub", off)):
+        silent = Libp2pNetwork(name, of(name, settings))
         with pytest.raises(Exception, match="keeps no scores"):
             silent.scores()
 
