@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from rumormill.core.receipt import Receipt
     from rumormill.core.topic import Capabilities
     from rumormill.core.trace import TraceEvent
+    from rumormill.libp2p.gossipsub.score.parameters import ScoreParameters
+    from rumormill.libp2p.gossipsub.score.topic_parameters import TopicScoreParameters
     from rumormill.libp2p.live.network import Libp2pNetwork
     from rumormill.live.collector import quiet_collector
     from rumormill.live.network import Network
@@ -62,8 +64,10 @@ __all__ = [
     "RejectedError",
     "RemoteProtocolError",
     "RumormillError",
+    "ScoreParameters",
     "Subscription",
     "Topic",
+    "TopicScoreParameters",
     "TraceEvent",
     "Validation",
     "known_keys",
@@ -89,6 +93,8 @@ _HOMES = {
     "TraceEvent": "core.trace",
     "Bep50Network": "bep50.live.network",
     "Libp2pNetwork": "libp2p.live.network",
+    "ScoreParameters": "libp2p.gossipsub.score.parameters",
+    "TopicScoreParameters": "libp2p.gossipsub.score.topic_parameters",
     "Network": "live.network",
     "open": "typed_open",
     "quiet_collector": "live.collector",

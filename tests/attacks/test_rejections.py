@@ -1,4 +1,4 @@
-"""A peer that goes on sending what must be rejected pays with its connection."""
+"""A peer that goes on sending what must be rejected pays: with its connection if none is scored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def forged(number: int) -> WireMessage:
 
 
 def test_a_peer_that_keeps_sending_forged_messages_is_dropped_and_the_others_stay() -> None:
-    bench = workbench.gossipsub(max_rejections=10)
+    bench = workbench.gossipsub(score=None, max_rejections=10)
     bench.subscribe("weather")
     for peer in ("forger", "honest"):
         bench.join(peer, "weather")
@@ -32,7 +32,7 @@ def test_a_peer_that_keeps_sending_forged_messages_is_dropped_and_the_others_sta
 
 
 def test_a_rejected_message_now_and_then_costs_nothing_more() -> None:
-    bench = workbench.gossipsub(max_rejections=2)
+    bench = workbench.gossipsub(score=None, max_rejections=2)
     bench.subscribe("weather")
     bench.join("peer", "weather")
     for number in range(20):
@@ -42,7 +42,7 @@ def test_a_rejected_message_now_and_then_costs_nothing_more() -> None:
 
 
 def test_what_a_dropped_peer_still_had_to_say_is_not_heard() -> None:
-    bench = workbench.gossipsub(max_rejections=1, graft_on_subscribe=False)
+    bench = workbench.gossipsub(score=None, max_rejections=1, graft_on_subscribe=False)
     bench.subscribe("weather")
     bench.join("peer", "weather")
     unsigned = [build_message(data=b"%d" % n, topics=("weather",)) for n in range(5)]

@@ -91,9 +91,11 @@ def test_every_table_of_every_node_stays_within_what_the_traffic_explains(ten_mi
     expected = {
         "peers": 8, "topics": 2, "peer_topics": 16, "seen": remembered, "checks": RATE * 2,
         "queued": 8, "mesh": 16, "backoffs": 16, "fanout": 9, "cached": RATE * 6 * 1.5,
-        "rejections": 0, "published_topics": 2, "authors": 0,
+        "published_topics": 2, "authors": 0, "scores": 8, "retained_scores": 16,
+        "topic_scores": 48, "score_addresses": 0, "score_deliveries": 0,
         "debtors": 0, "unread_bytes": 0, "peer_records": 0, "exchange_waiting": 0,
-        "exchange_dialed": 0, "exchange_budgets": 0,
+        "exchange_dialed": 0, "exchange_budgets": 0, "promises": 8, "direct_peers": 0,
+        "blacklisted": 0,
     }  # fmt: skip
     assert set(expected) == set(ten_minutes.largest)
     for key, size in ten_minutes.largest.items():

@@ -31,6 +31,7 @@ from rumormill.cli.options import (
     plan_network,
 )
 from rumormill.cli.pipeline import pipeline_app
+from rumormill.cli.score import score_app
 from rumormill.cli.sentences import UsageError
 from rumormill.cli.trace import trace_app
 from rumormill.live.families import find_family
@@ -47,6 +48,7 @@ app = typer.Typer(
 )
 app.add_typer(trace_app)
 app.add_typer(pipeline_app)
+app.add_typer(score_app)
 
 
 def _print_version(wanted: bool) -> None:

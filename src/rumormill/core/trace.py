@@ -79,6 +79,7 @@ PRUNED = "pruned"  # peer left our mesh; fields: by, reason
 EXCHANGE_SENT = "exchange_sent"  # a PRUNE of ours names others; fields: peers, records
 EXCHANGE_RECEIVED = "exchange_received"  # a PRUNE names others to us; fields: peers, known, usable
 EXCHANGE_CONNECTED = "exchange_connected"  # one of these is there; fields: named_by
+SCORED = "scored"  # a peer's score moved; fields: score, before, level, and what it is made of
 SOURCE_PAUSED = "source_paused"  # a subscription is full, peers are being held back
 SOURCE_RESUMED = "source_resumed"
 

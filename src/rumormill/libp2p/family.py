@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rumormill.live.family import NOTHING, DemoAct, Description, Family, SettingsPage
+from rumormill.live.family import (
+    NOTHING,
+    DemoAct,
+    Description,
+    Family,
+    ScoreAdvice,
+    SettingsPage,
+)
 
 if TYPE_CHECKING:
     from rumormill.libp2p.live.network import Libp2pNetwork
@@ -81,6 +88,20 @@ class Libp2pFamily(Family):
         from rumormill.libp2p.live.key_file import load_key
 
         return _public_part(load_key(path))
+
+    # ---- scores
+
+    def score_advice(
+        self, network: str, topic: str, rate: float, mesh_size: int, steady: bool
+    ) -> ScoreAdvice | None:
+        """Of gossipsub; floodsub treats all peers alike."""
+        if network != "gossipsub":
+            return None
+        from rumormill.libp2p.gossipsub.score import TopicScoreParameters
+
+        advice = TopicScoreParameters.for_rate(rate, mesh_size=mesh_size, steady=steady)
+        parameters = advice.parameters.model_dump()
+        return ScoreAdvice(parameters, advice.explanation, advice.to_toml(topic))
 
     # ---- documentation and demo
 

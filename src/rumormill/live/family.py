@@ -86,6 +86,16 @@ class SettingsPage(NamedTuple):
     """Of each part the classes that hold its keys; what a later one says of a key counts."""
 
 
+class ScoreAdvice(NamedTuple):
+    """What conduct on a topic should be worth: for ``rumormill score explain``."""
+
+    parameters: Mapping[str, Any]
+    explanation: tuple[str, ...]
+    """A line for each choice."""
+    tables: str
+    """The same parameters as they are written in ``node.toml``."""
+
+
 class DemoAct(NamedTuple):
     """What a family shows in ``rumormill demo``; the demo plays it with the public commands.
 
@@ -253,6 +263,17 @@ class Family(ABC):
     def finds_peers(self, settings: Mapping[str, Any]) -> bool:
         """Whether a node with these settings meets others though it was given no address."""
         return False
+
+    # ---- scores
+
+    def score_advice(
+        self, network: str, topic: str, rate: float, mesh_size: int, steady: bool
+    ) -> ScoreAdvice | None:
+        """What conduct should be worth on a topic with ``rate`` messages a second.
+
+        None where peers are not scored; :class:`ConfigError` names what cannot be.
+        """
+        return None
 
     # ---- documentation and demo
 

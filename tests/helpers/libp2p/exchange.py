@@ -5,42 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from rumormill.core.machine import Connect, Peer, PeerJoined
-from rumormill.libp2p.gossipsub import MESHSUB_1_1, GossipsubParameters, GossipsubRouter
-from rumormill.libp2p.gossipsub.standing import Standing, Thresholds
+from rumormill.libp2p.gossipsub import MESHSUB_1_1, GossipsubParameters
 from rumormill.libp2p.stack.multiaddr import Multiaddr
 from rumormill.libp2p.stack.peer_record import open_peer_record, sign_peer_record
 from rumormill.libp2p.wire import Control, ExchangedPeer, Prune, Rpc, Subscription
 from tests.helpers.core.machines import AnyEffect
+from tests.helpers.libp2p.fake_standing import FakeStanding, JudgingRouter
 from tests.helpers.libp2p.workbench import Workbench, identity
 
 TOPIC = "t"
-
-
-class Marks(Standing):
-    """Everybody stands as the test says; writes down who is penalised."""
-
-    thresholds = Thresholds()
-
-    def __init__(self) -> None:
-        self.scores: dict[Peer, float] = {}
-        self.penalties: list[tuple[Peer, str, int]] = []
-
-    def of(self, peer: Peer) -> float:
-        return self.scores.get(peer, 0.0)
-
-    def penalise(self, peer: Peer, reason: str, count: int = 1) -> None:
-        self.penalties.append((peer, reason, count))
-
-
-class ExchangingRouter(GossipsubRouter):
-    """One whose peers stand as the test says."""
-
-    def __init__(self, parameters: GossipsubParameters) -> None:
-        super().__init__(parameters)
-        self.marks = Marks()
-
-    def standing(self) -> Standing:
-        return self.marks
 
 
 def name(text: str) -> Peer:
@@ -64,9 +37,8 @@ class ExchangeBench(Workbench):
 
     def __init__(self, **parameters: Any) -> None:
         parameters = {"peer_exchange": True, **parameters}
-        router = ExchangingRouter(GossipsubParameters(**parameters))
-        super().__init__(router)
-        self.marks = router.marks
+        self.marks = FakeStanding()
+        super().__init__(JudgingRouter(self.marks, GossipsubParameters(**parameters)))
         self.subscribe(TOPIC)
 
     def meet(

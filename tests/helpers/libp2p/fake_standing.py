@@ -6,6 +6,7 @@ from typing import Any
 
 from rumormill.core.machine import Peer
 from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter, Standing, Thresholds
+from rumormill.libp2p.pubsub.router import PubsubServices
 from tests.helpers.libp2p.workbench import Workbench
 
 
@@ -41,7 +42,7 @@ class JudgingRouter(GossipsubRouter):
         super().__init__(parameters)
         self.judge = judge
 
-    def standing(self) -> Standing:
+    def make_standing(self, pubsub: PubsubServices) -> Standing:
         return self.judge
 
 

@@ -27,6 +27,7 @@ from rumormill.core.trace import TraceEvent
 from rumormill.core.transport import RestPeer
 from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter
 from rumormill.libp2p.gossipsub.features import MESHSUB_1_0
+from rumormill.libp2p.gossipsub.score import DEFAULT_SCORE, ScoreParameters
 from rumormill.libp2p.pubsub.floodsub import FLOODSUB, FloodsubRouter
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.pubsub import Pubsub
@@ -282,10 +283,12 @@ def origin_id(message: WireMessage) -> bytes:
     return (message.sender_id or b"") + (message.sequence or b"")
 
 
-def gossipsub(seed: int = 1, **parameters: Any) -> Workbench:
+def gossipsub(
+    seed: int = 1, score: ScoreParameters | None = DEFAULT_SCORE, **parameters: Any
+) -> Workbench:
     """A bench with a gossipsub router; gossipsub's own parameters are told from pubsub's."""
     own = {key: parameters.pop(key) for key in list(parameters) if key in _GOSSIPSUB_KEYS}
-    return Workbench(GossipsubRouter(GossipsubParameters(**own)), seed=seed, **parameters)
+    return Workbench(GossipsubRouter(GossipsubParameters(**own), score), seed=seed, **parameters)
 
 
 def floodsub(**parameters: Any) -> Workbench:

@@ -21,7 +21,9 @@ class Traffic:
     """Messages of two peers, ever new ones, and what becomes of them."""
 
     def __init__(self, **parameters: Any) -> None:
-        self.bench = bench = gossipsub(answer_checks=False, **{"gater": True, **parameters})
+        self.bench = bench = gossipsub(
+            score=None, answer_checks=False, **{"gater": True, **parameters}
+        )
         bench.subscribe("t")
         bench.join("ann", "t", address=HOME)
         bench.join("bob", "t", address=AWAY)

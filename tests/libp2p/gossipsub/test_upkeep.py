@@ -312,6 +312,8 @@ def test_the_standing_hears_of_everyone_who_comes_in_and_goes_out() -> None:
 
 def test_a_standing_that_counts_rejections_takes_the_place_of_their_limit() -> None:
     class Counting(FakeStanding):
+        judges_messages = True
+
         def rejected(
             self,
             message: WireMessage,

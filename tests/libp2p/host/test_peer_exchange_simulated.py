@@ -9,13 +9,12 @@ import pytest
 from rumormill.core import trace
 from rumormill.core.machine import Publish, Subscribe
 from rumormill.core.transport import Dial
-from rumormill.libp2p.gossipsub import GossipsubParameters
+from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter
 from rumormill.libp2p.host.host import Host
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.live.addresses import Multiaddrs
 from rumormill.libp2p.pubsub.pubsub import Pubsub
 from rumormill.simulate import Link, Simulation
-from tests.helpers.libp2p.exchange import ExchangingRouter
 from tests.helpers.libp2p.host_net import key
 
 TOPIC, HUB = "weather", "hub"
@@ -27,7 +26,7 @@ def node(name: str, simulation: Simulation, **parameters: object) -> Host:
     pubsub = Pubsub(
         node=identity.peer,
         author=identity,
-        router=ExchangingRouter(GossipsubParameters.model_validate(parameters)),
+        router=GossipsubRouter(GossipsubParameters.model_validate(parameters)),
         random=random.Random(source.random()),
         first_sequence=1,
     )

@@ -24,11 +24,12 @@ from rumormill.libp2p.gossipsub.mesh import Mesh
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
 from rumormill.libp2p.gossipsub.peer_exchange import PeerExchange
 from rumormill.libp2p.gossipsub.promises import Promises
+from rumormill.libp2p.gossipsub.score import DEFAULT_SCORE, Score, ScoreParameters
 from rumormill.libp2p.gossipsub.standing import Standing
 from rumormill.libp2p.gossipsub.targets import Targets
 from rumormill.libp2p.gossipsub.upkeep import Upkeep
 from rumormill.libp2p.pubsub.floodsub import FLOODSUB
-from rumormill.libp2p.pubsub.part import Part, hears
+from rumormill.libp2p.pubsub.part import Part
 from rumormill.libp2p.pubsub.router import Admission, PubsubServices, Router
 from rumormill.libp2p.wire.message import WireMessage
 
@@ -45,8 +46,17 @@ class GossipsubRouter(Router):
     features: ClassVar[FeatureTable] = FEATURES
     """What speakers of each of the protocols can do."""
 
-    def __init__(self, parameters: GossipsubParameters | None = None) -> None:
+    standing: Standing
+    """What each peer's conduct is worth: a :class:`Score`, unless there is to be none."""
+
+    def __init__(
+        self,
+        parameters: GossipsubParameters | None = None,
+        score: ScoreParameters | None = DEFAULT_SCORE,
+    ) -> None:
+        """Without ``score`` all peers are worth the same."""
         self.parameters = parameters or GossipsubParameters()
+        self._score = score
 
     # ---- the parts
 
@@ -55,14 +65,14 @@ class GossipsubRouter(Router):
         super().attach(pubsub)
         self._check_protocols()
         self._heartbeat: Heartbeat | None = None
-        self._standing = self.standing()
-        self._graylist = self._standing.thresholds.graylist
+        self.standing = self.make_standing(pubsub)
+        self._graylist = self.standing.thresholds.graylist
         self._make_parts(pubsub, self.parameters)
         pubsub.on_input(AddDirectPeer, self._add_direct_peer)
         pubsub.on_input(RemoveDirectPeer, self._remove_direct_peer)
 
     def _make_parts(self, pubsub: PubsubServices, parameters: GossipsubParameters) -> None:
-        standing = self._standing
+        standing = self.standing
         candidates = self._candidates = Candidates(pubsub, self.features)
         direct = self._direct = DirectPeers(pubsub, parameters, candidates)
         fanout = self._fanout = Fanout(
@@ -97,9 +107,9 @@ class GossipsubRouter(Router):
             standing=standing, mesh=mesh, fanout=fanout,
         )  # fmt: skip
 
-    def standing(self) -> Standing:
-        """What peers' conduct is worth: here the same for all. Asked for once, when attached."""
-        return Standing()
+    def make_standing(self, pubsub: PubsubServices) -> Standing:
+        """Who tells what peers' conduct is worth. Asked for once, when attached."""
+        return Standing() if self._score is None else Score(pubsub, self._score)
 
     def parts(self) -> tuple[Part, ...]:
         """Who hears what happens, and in which order.
@@ -111,11 +121,11 @@ class GossipsubRouter(Router):
             self._upkeep, self._fanout, self._gossip,
         )  # fmt: skip
         gater = () if self._gater is None else (self._gater,)
-        return (*parts, *gater, self._standing)
+        return (*parts, *gater, self.standing)
 
     def discipline(self) -> Part:
-        """A standing that counts rejected messages makes peers pay for them."""
-        return Part() if hears(self._standing, "rejected") else super().discipline()
+        """Bad messages are the score's business, if it makes peers pay for them on every topic."""
+        return Part() if self.standing.judges_messages else super().discipline()
 
     # ---- the versions
 
@@ -141,7 +151,7 @@ class GossipsubRouter(Router):
 
     def gate(self, peer: Peer, now: float) -> Admission:
         """Hardly anything is read of a graylisted peer, and little of one that the gater stops."""
-        if self._standing.of(peer) < self._graylist and peer not in self._direct:
+        if self.standing.of(peer) < self._graylist and peer not in self._direct:
             return "subscriptions"
         if self._gater is None or peer in self._direct:
             return "all"
@@ -216,6 +226,6 @@ class GossipsubRouter(Router):
         # Made late, so that the parts of a derived router, which are made after ours, have it too.
         # The standing comes first: the others ask for it.
         if self._heartbeat is None:
-            parts = dict.fromkeys((self._standing, *self.parts()))
+            parts = dict.fromkeys((self.standing, *self.parts()))
             self._heartbeat = Heartbeat(self.parameters, parts)
         return self._heartbeat

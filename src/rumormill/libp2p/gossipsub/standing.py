@@ -7,36 +7,55 @@ or bad conduct tells it, whether or not anybody keeps count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pydantic import Field, model_validator
 
+from rumormill.core.errors import ConfigError
 from rumormill.core.machine import Peer
+from rumormill.core.parameters import Parameters
 from rumormill.libp2p.gossipsub.heartbeat import HeartbeatPart
 
 
-@dataclass(frozen=True, slots=True)
-class Thresholds:
-    """From which score on a peer is treated how; each is at or below the one before it.
+class Thresholds(Parameters):
+    """From which score on a peer is treated how; the first three are in order.
 
     >>> Thresholds().graylist
     -80.0
+    >>> Thresholds(publish=-5)
+    Traceback (most recent call last):
+    ...
+    rumormill.core.errors.ConfigError: publish: must not be above gossip (-5 > -10)
     """
 
-    gossip: float = -10.0
+    gossip: float = Field(default=-10.0, le=0, allow_inf_nan=False)
     """Below this, a peer is told of no messages, and what it tells is not believed."""
-    publish: float = -50.0
+    publish: float = Field(default=-50.0, le=0, allow_inf_nan=False)
     """Below this, it does not get our own messages by flooding or fanout."""
-    graylist: float = -80.0
+    graylist: float = Field(default=-80.0, le=0, allow_inf_nan=False)
     """Below this, nothing of it is read."""
-    accept_exchange: float = 0.0
+    accept_exchange: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     """From this on, we dial the peers that it names when it prunes us."""
-    opportunistic_graft: float = 0.0
+    opportunistic_graft: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     """If the median of a mesh is below this, better peers are taken in."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Thresholds:
+        _not_above("publish", self.publish, "gossip", self.gossip)
+        _not_above("graylist", self.graylist, "publish", self.publish)
+        return self
+
+
+def _not_above(low: str, value: float, high: str, limit: float) -> None:
+    if value > limit:
+        raise ConfigError(low, f"must not be above {high} ({value:g} > {limit:g})")
 
 
 class Standing(HeartbeatPart):
     """Everybody is worth the same: what a router without a score has."""
 
     thresholds: Thresholds = Thresholds()
+
+    judges_messages: bool = False
+    """Whether whoever sends bad messages pays for it here, whatever their topic."""
 
     def of(self, peer: Peer) -> float:
         """The peer's score now. Cheap: asked for several times a heartbeat and peer."""

@@ -30,6 +30,7 @@ from rumormill.core.transport import Dial, Listening, TransportInput
 from rumormill.libp2p.effects import Blacklist, RouterInput
 from rumormill.libp2p.gossipsub.direct import AddDirectPeer, RemoveDirectPeer
 from rumormill.libp2p.gossipsub.router import GossipsubRouter
+from rumormill.libp2p.gossipsub.score import PeerScore, Score, TopicScoreParameters
 from rumormill.libp2p.host.host import Host
 from rumormill.libp2p.host.keeper import STREAM_REFUSED
 from rumormill.libp2p.host.pubsub_streams import STREAM_LOST
@@ -134,6 +135,30 @@ class Libp2pNetwork(MessageNetwork):
             if topic in self._validators:
                 yield Message(topic, wire.data, sender, wire.id, self.name, peer, now, fields)
 
+    # ---- scores
+
+    def scores(self) -> dict[str, PeerScore]:
+        """The score of each peer, with all that it is made of: gossipsub, unless it is off."""
+        return self._score().snapshot()
+
+    def feedback(self, peer: str, points: float) -> None:
+        """Give a peer points (P5 of its score), or take some; they are forgotten by and by.
+
+        Raises :class:`LocalProtocolError` for a peer that nothing is known of.
+        """
+        if not self._score().feedback(peer, points):
+            raise LocalProtocolError(f"{peer} is not connected, and has no score")
+
+    def set_topic_score(self, topic: str, parameters: TopicScoreParameters) -> None:
+        """Let conduct on a topic be worth something else from now on; what was counted stays."""
+        self._score().set_topic(topic, parameters)
+
+    def _score(self) -> Score:
+        standing = getattr(self._pubsub.router, "standing", None)
+        if not isinstance(standing, Score):
+            raise LocalProtocolError(f"{self.name} keeps no scores here")
+        return standing
+
     # ---- publish
 
     def _has_targets(self, topics: tuple[str, ...]) -> bool:
@@ -223,7 +248,7 @@ def genuine(message: WireMessage) -> bool:
 def _pubsub(name: str, settings: Libp2pSettings, identity: PrivateKey) -> Pubsub:
     router: Router | None = settings.live.router
     if router is None:
-        router = FloodsubRouter() if name == "floodsub" else GossipsubRouter(settings.router)
+        router = _router(name, settings)
     return Pubsub(
         node=identity.peer,
         author=identity,
@@ -233,6 +258,12 @@ def _pubsub(name: str, settings: Libp2pSettings, identity: PrivateKey) -> Pubsub
         network=name,
         address_book=AddressBook(settings.host.max_peer_records),
     )
+
+
+def _router(name: str, settings: Libp2pSettings) -> Router:
+    if name == "floodsub":
+        return FloodsubRouter()
+    return GossipsubRouter(settings.router, settings.score)
 
 
 def _host(settings: Libp2pSettings, identity: PrivateKey, pubsub: Pubsub) -> Host:

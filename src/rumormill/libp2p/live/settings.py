@@ -15,6 +15,8 @@ from rumormill.core.errors import ConfigError
 from rumormill.core.parameters import Parameters
 from rumormill.libp2p.gossipsub.gater_parameters import GaterParameters
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
+from rumormill.libp2p.gossipsub.score.parameters import ScoreParameters
+from rumormill.libp2p.gossipsub.score.setting import ScoreSetting
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.router import Router
@@ -45,13 +47,15 @@ class Libp2pSettings(NamedTuple):
     pubsub: PubsubParameters
     router: GossipsubParameters
     """Without meaning for floodsub, which has no parameters."""
+    score: ScoreParameters | None
+    """None where peers are not scored; without meaning for floodsub, too."""
 
 
 def known_keys(network: str) -> dict[str, Key]:
     """Every key of the network, by name."""
     parts: list[type[Parameters]] = [Libp2pParameters, HostParameters, PubsubParameters]
     if network == "gossipsub":
-        parts.append(GossipsubParameters)
+        parts += [GossipsubParameters, ScoreSetting]
     keys = {name: key for part in parts for name, key in keys_of(part).items()}
     del keys["connection"]
     hints = get_type_hints(ConnectionLimits)
@@ -70,6 +74,7 @@ def read_settings(network: str, values: Mapping[str, Any]) -> Libp2pSettings:
         host=part_of(HostParameters, values),
         pubsub=part_of(PubsubParameters, values),
         router=part_of(GossipsubParameters, values),
+        score=part_of(ScoreSetting, values).parameters,
     )
 
 
@@ -100,7 +105,7 @@ floodsub has all but those under "gossipsub". This page is made by `make docs`.
 """,
         {
             "The network": (LiveParameters, Libp2pParameters),
-            "gossipsub": (GossipsubParameters, GaterParameters),
+            "gossipsub": (GossipsubParameters, GaterParameters, ScoreSetting),
             "Messages and topics": (PubsubParameters,),
             "Peers and connections": (HostParameters,),
             "Limits of one connection": (ConnectionLimits,),

@@ -100,7 +100,8 @@ class PubsubParameters(Parameters):
     """Topics of one peer that we keep record of; a peer that insists on more is dropped."""
     max_rejections: int = Field(default=100, ge=1)
     """Rejected messages (forged, unfit, refused by a validator) that one peer may send at once, and
-    one more each second; with more it is dropped."""
+    one more each second; with more it is dropped. Where peers are scored (gossipsub's ``score``),
+    they lower its score instead."""
     work_share: float = Field(default=WorkLimits().share, gt=0, le=1)
     """Of one core: how much work one peer may make us do for nothing (ids looked up, control,
     subscriptions, duplicates, forged messages, answers). Beyond it nothing is read of the peer
