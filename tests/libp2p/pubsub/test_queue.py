@@ -39,6 +39,9 @@ class Queue(PeerQueue):
 
     __slots__ = ()
 
+    def put(self, frame: bytes) -> Place:
+        return self.add_message((frame, b"id", "t"))
+
     def graft(self, topic: str) -> int:
         return self.control(GRAFT, Graft(topic))
 
@@ -96,14 +99,14 @@ def empty(most_messages: int = 100, most_bytes: int = ENOUGH) -> Queue:
 def test_messages_leave_in_the_order_in_which_they_came() -> None:
     queue = empty()
     for number in range(5):
-        assert queue.add_message(message(b"%d" % number))
+        assert queue.put(message(b"%d" % number))
     assert data_of(taken(queue)) == [b"0", b"1", b"2", b"3", b"4"]
     assert queue.take(ENOUGH, MAX_CONTROL, MAX_RPC) == b""
 
 
 def test_a_full_queue_refuses_and_remembers_that_it_did() -> None:
     queue = empty(most_messages=2)
-    places = [queue.add_message(message(b"x")) for _ in range(3)]
+    places = [queue.put(message(b"x")) for _ in range(3)]
     assert places == [Place.NEXT, Place.BEHIND, Place.NOWHERE]
     assert queue.full()
     assert queue.was_full
@@ -113,20 +116,20 @@ def test_a_full_queue_refuses_and_remembers_that_it_did() -> None:
 def test_a_queue_is_bounded_in_bytes_too() -> None:
     frame = message(bytes(100))
     queue = empty(most_bytes=2 * len(frame))
-    places = [queue.add_message(frame) for _ in range(3)]
+    places = [queue.put(frame) for _ in range(3)]
     assert places == [Place.NEXT, Place.BEHIND, Place.NOWHERE]
 
 
 def test_one_message_always_fits_however_large() -> None:
     queue = empty(most_bytes=10)
-    assert queue.add_message(message(bytes(1000)))
-    assert not queue.add_message(message(b""))
+    assert queue.put(message(bytes(1000)))
+    assert not queue.put(message(b""))
 
 
 def test_room_is_told_of_the_size_that_is_asked_for() -> None:
     frame = message(bytes(100))
     queue = empty(most_bytes=3 * len(frame))
-    queue.add_message(frame)
+    queue.put(frame)
     assert not queue.full(2 * len(frame))
     assert queue.full(2 * len(frame) + 1)
 
@@ -134,18 +137,18 @@ def test_room_is_told_of_the_size_that_is_asked_for() -> None:
 def test_what_was_taken_makes_room_again() -> None:
     queue = empty(most_messages=4)
     for _ in range(4):
-        queue.add_message(message(b"x"))
+        queue.put(message(b"x"))
     assert not queue.half_empty()
     queue.take(len(message(b"x")) * 2, MAX_CONTROL, MAX_RPC)
     assert queue.half_empty()
-    assert queue.add_message(message(b"y"))
+    assert queue.put(message(b"y"))
 
 
 def test_a_turn_takes_no_more_than_it_should_but_at_least_one_message() -> None:
     queue = empty()
     size = len(message(bytes(100)))
     for _ in range(6):
-        queue.add_message(message(bytes(100)))
+        queue.put(message(bytes(100)))
     assert len(taken(queue, most_bytes=3 * size)) == 3
     assert len(taken(queue, most_bytes=1)) == 1
     assert queue.waiting == 2
@@ -156,8 +159,8 @@ def test_a_turn_takes_no_more_than_it_should_but_at_least_one_message() -> None:
 
 def test_control_overtakes_messages() -> None:
     queue = empty()
-    queue.add_message(message(bytes(4080)))
-    queue.add_message(message(b"second"))
+    queue.put(message(bytes(4080)))
+    queue.put(message(b"second"))
     queue.announce("t", True)
     queue.graft("t")
     first, *rest = taken(queue)
@@ -169,7 +172,7 @@ def test_control_overtakes_messages() -> None:
 
 def test_control_rides_on_the_first_message_if_both_fit_into_one_rpc() -> None:
     queue = empty()
-    queue.add_message(message(b"rain"))
+    queue.put(message(b"rain"))
     queue.graft("t")
     queue.iwant([b"id"])
     (rpc,) = taken(queue)
@@ -339,7 +342,7 @@ class QueueAgainstModel(RuleBasedStateMachine):
         has_room = len(waiting) < 6 and (not waiting or sum(map(len, waiting)) + len(frame) <= 2000)
         assert self.queue.full(len(frame)) is not has_room
         place = Place.BEHIND if waiting or not self.queue.writable else Place.NEXT
-        assert self.queue.add_message(frame) is (place if has_room else Place.NOWHERE)
+        assert self.queue.put(frame) is (place if has_room else Place.NOWHERE)
         assert self.queue.crowded or not self.queue.full()
         if has_room:
             self.messages.append(data)
@@ -426,7 +429,7 @@ def test_control_of_any_size_is_packed_whole_and_within_limits(seed: int) -> Non
     queue.iwant(ids)
     queue.ihave("t", ids)
     if chance.random() < 0.5:
-        queue.add_message(message(bytes(chance.randrange(4000))))
+        queue.put(message(bytes(chance.randrange(4000))))
     packet = queue.take(ENOUGH, MAX_CONTROL, MAX_RPC)
     frames = frames_of(packet)
     assert b"".join(map(length_prefixed, frames)) == packet

@@ -20,9 +20,19 @@ MESH: Feature = "mesh"
 GOSSIP: Feature = "gossip"
 """Understands IHAVE and IWANT."""
 
+DONT_WANT: Feature = "dont_want"
+"""Understands IDONTWANT."""
+
 MESHSUB_1_0 = "/meshsub/1.0.0"
+MESHSUB_1_2 = "/meshsub/1.2.0"
+MESHSUB_1_3 = "/meshsub/1.3.0"
 
 FeatureTable: TypeAlias = Mapping[str, frozenset[Feature]]
 
-FEATURES: FeatureTable = {FLOODSUB: frozenset(), MESHSUB_1_0: frozenset((MESH, GOSSIP))}
+FEATURES: FeatureTable = {
+    FLOODSUB: frozenset(),
+    MESHSUB_1_0: frozenset((MESH, GOSSIP)),
+    MESHSUB_1_2: frozenset((MESH, GOSSIP, DONT_WANT)),
+    MESHSUB_1_3: frozenset((MESH, GOSSIP, DONT_WANT)),
+}
 """What speakers of the protocols that we know can do."""

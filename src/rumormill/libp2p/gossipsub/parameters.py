@@ -54,6 +54,18 @@ class GossipsubParameters(Parameters):
     """Ids that we ask of one peer between two heartbeats, and tell one peer at once."""
     max_iwant_sends: int = Field(default=3, ge=1)
     """How often we send the same message to the same peer on its request."""
+    dont_want_size: int = Field(default=1024, ge=0)
+    """Bytes of data from which on we tell the mesh of a message when it arrives (IDONTWANT), so
+    that nobody there sends us another copy: go's choice, as the word must be worth it. Peers from
+    gossipsub 1.2 on are told."""
+    dont_want_own: bool = False
+    """Tell of our own messages too. That spares us copies of very large ones only, as whoever has
+    got a message from us does not send it back."""
+    dont_want_heartbeats: int = Field(default=3, ge=1, le=120)
+    """Heartbeats for which a peer that said IDONTWANT gets no copy from us."""
+    max_dont_want_ids: int = Field(default=5000, ge=1)
+    """Ids that one peer may refuse between two heartbeats; more are ignored, counted. go takes
+    10000, ten in each of 1000 RPCs."""
 
     @model_validator(mode="before")
     @classmethod

@@ -8,12 +8,15 @@ from typing import ClassVar
 from rumormill.core.errors import LocalProtocolError
 from rumormill.core.machine import Peer, PeerJoined
 from rumormill.libp2p.gossipsub.candidates import Candidates
+from rumormill.libp2p.gossipsub.dont_want import DontWant, DontWantOwn
 from rumormill.libp2p.gossipsub.fanout import Fanout
 from rumormill.libp2p.gossipsub.features import FEATURES, MESH, MESHSUB_1_0, FeatureTable
 from rumormill.libp2p.gossipsub.gossip import Gossip
 from rumormill.libp2p.gossipsub.heartbeat import Heartbeat
 from rumormill.libp2p.gossipsub.mesh import Mesh
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
+from rumormill.libp2p.gossipsub.slow_peers import SlowPeers
+from rumormill.libp2p.gossipsub.standing import Standing
 from rumormill.libp2p.pubsub.floodsub import FLOODSUB
 from rumormill.libp2p.pubsub.part import Part
 from rumormill.libp2p.pubsub.router import PubsubServices, Router
@@ -45,11 +48,17 @@ class GossipsubRouter(Router):
         self._fanout = Fanout(self.parameters, self._candidates)
         self._mesh = Mesh(pubsub, self.parameters, self._candidates, self._fanout)
         self._gossip = Gossip(pubsub, self.parameters, self._candidates, self._mesh, self._fanout)
+        dont_want = DontWantOwn if self.parameters.dont_want_own else DontWant
+        self._dont_want = dont_want(pubsub, self.parameters, self._candidates, self._mesh)
+        self._slow_peers = SlowPeers(pubsub, Standing())
         self._heartbeat: Heartbeat | None = None
 
     def parts(self) -> tuple[Part, ...]:
         """Who hears what happens, and in which order; at the heartbeat too."""
-        return self._candidates, self._mesh, self._fanout, self._gossip
+        return (
+            self._candidates, self._dont_want, self._mesh, self._fanout, self._gossip,
+            self._slow_peers,
+        )  # fmt: skip
 
     # ---- whom to send to
 

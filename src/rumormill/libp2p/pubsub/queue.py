@@ -1,6 +1,7 @@
 """What waits to be sent to one peer: control first, messages behind it, both bounded.
 
-Messages wait in a :class:`~rumormill.libp2p.pubsub.backlog.Backlog`.
+Messages wait in a :class:`~rumormill.libp2p.pubsub.backlog.Backlog`. Of control, what is urgent
+(IDONTWANT, GRAFT, PRUNE) leaves before what only tells of messages.
 
 Control is kept as the state that the peer should learn, not as a list of packets: a GRAFT that was
 overtaken by a PRUNE of the same topic is never sent, and a subscription that was taken back before
@@ -9,13 +10,14 @@ it left cancels out. So control cannot grow beyond the topics and ids there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from enum import IntEnum
 from typing import Any
 
 from rumormill.core.machine import Peer
 from rumormill.core.protobuf import bytes_field
 from rumormill.libp2p.pubsub.backlog import Backlog
+from rumormill.libp2p.pubsub.lane import Parcel
 from rumormill.libp2p.wire.control import ControlKind, MergeRule, Piece, Waiting
 from rumormill.libp2p.wire.frames import length_prefixed, prefix_length
 from rumormill.libp2p.wire.limits import RpcLimits
@@ -40,12 +42,13 @@ class PeerQueue:
     """The outbound side of one peer."""
 
     __slots__ = (
-        "_control", "_messages", "_subscriptions", "crowded", "was_full", "writable",
+        "_control", "_messages", "_subscriptions", "_urgent", "crowded", "was_full", "writable",
     )  # fmt: skip
 
     def __init__(self, most_messages: int, most_bytes: int) -> None:
         self._messages = Backlog(most_messages, most_bytes)
         self._subscriptions: dict[str, bool] = {}
+        self._urgent: dict[MergeRule, Waiting] = {}
         self._control: dict[MergeRule, Waiting] = {}
         self.writable = True
         """Whether the line to the peer takes packets now."""
@@ -57,12 +60,12 @@ class PeerQueue:
 
     # ---- filling
 
-    def add_message(self, frame: bytes, source: Peer | None = None) -> Place:
-        """Queue a whole RPC frame with one message, that came to us from ``source`` if it is not
-        our own; says where it stands.
+    def add_message(self, parcel: Parcel, source: Peer | None = None) -> Place:
+        """Queue a message that came to us from ``source`` if it is not our own; says where it
+        stands.
         """
         messages = self._messages
-        waiting = messages.add(frame, source)
+        waiting = messages.add(parcel, source)
         if waiting is None:
             self.was_full = self.crowded = True
             return NOWHERE
@@ -86,64 +89,85 @@ class PeerQueue:
 
     def control(self, kind: ControlKind[Any], entry: Any) -> int:
         """Tell the peer what an entry says; returns how much of it (ids, or 1) found no room."""
-        waiting = self._control.get(kind.merge)
+        control = self._urgent if kind.urgent else self._control
+        waiting = control.get(kind.merge)
         if waiting is None:
             waiting = kind.merge()
         lost = waiting.add(kind, entry)
         if waiting:
-            self._control[kind.merge] = waiting
+            control[kind.merge] = waiting
         return lost
+
+    # ---- what has to wait
+
+    def put_off(self, now: float) -> None:
+        """A flush has passed by: messages that came since the last one wait since ``now``."""
+        self._messages.put_off(now)
+
+    def expiry(self, own_seconds: float, other_seconds: float) -> float:
+        """When a message will have waited so long, our own or another's; infinite if none does."""
+        return self._messages.expiry(own_seconds, other_seconds)
+
+    def expire(self, own_before: float, other_before: float) -> list[Parcel]:
+        """Lose the messages that have waited since these times or longer; returns them."""
+        return self._messages.expire(own_before, other_before)
 
     # ---- emptying
 
     @property
     def waiting(self) -> int:
         """Messages that wait."""
-        return len(self._messages)
+        return self._messages.count
 
     @property
     def has_control(self) -> bool:
         """Whether anything but messages waits."""
-        return bool(self._subscriptions or self._control)
+        return bool(self._subscriptions or self._urgent or self._control)
 
     def discard_messages(self) -> int:
         """Forget the messages; returns how many there were."""
-        count = len(self._messages)
+        count = self._messages.count
         self._messages.clear()
         return count
+
+    def remove(self, message_ids: Container[bytes]) -> list[Parcel]:
+        """Take out the messages with these ids; returns those that there were."""
+        return self._messages.remove(message_ids)
 
     def half_empty(self) -> bool:
         """Whether there is so much room again that a waiting publisher should go on."""
         return not self._messages.crowded
 
     def take(
-        self, most_bytes: int, max_control_size: int, max_rpc_size: int, limits: RpcLimits
+        self, most_bytes: int, max_control_size: int, most_together: int, limits: RpcLimits
     ) -> bytes:
         """Up to about ``most_bytes`` of whole frames to send now, control first.
 
-        Control that fits rides on the first message instead of in a packet of its own. No RPC holds
-        more than ``max_control_size`` bytes of it, nor more entries and ids than ``limits`` allow.
+        Control that fits rides on the first message instead of in a packet of its own, unless both
+        are more than ``most_together`` bytes. No RPC holds more than ``max_control_size`` bytes of
+        it, nor more entries and ids than ``limits`` allow.
         """
-        frames: list[bytes] = []
-        if self.has_control:
-            frames = self._control_frames(max_control_size, max_rpc_size, limits)
+        messages = self._messages
+        if not (self._subscriptions or self._urgent or self._control):
+            return b"".join(messages.take(most_bytes)) if messages.count else b""
+        frames = self._control_frames(max_control_size, most_together, limits)
         size = sum(map(len, frames))
-        if self._messages and (size < most_bytes or not frames):
-            frames += self._messages.take(most_bytes - size)
+        if messages.count and size < most_bytes:
+            frames += messages.take(most_bytes - size)
         return b"".join(frames)
 
     def _control_frames(
-        self, max_control_size: int, max_rpc_size: int, limits: RpcLimits
+        self, max_control_size: int, most_together: int, limits: RpcLimits
     ) -> list[bytes]:
         """All control that waits as frames; the last one carries the first message too."""
         rpcs = self._control_rpcs(max_control_size, limits)
         frames = [length_prefixed(rpc) for rpc in rpcs[:-1]]
         last = rpcs[-1]
-        if self._messages:
+        if self._messages.count:
             # Two protobuf messages one behind the other are one message with the fields of both.
             frame = self._messages.first()
             message_rpc = frame[prefix_length(frame) :]
-            if len(last) + len(message_rpc) <= max_rpc_size:
+            if len(last) + len(message_rpc) <= most_together:
                 self._messages.take(1)
                 last += message_rpc
         frames.append(length_prefixed(last))
@@ -157,10 +181,10 @@ class PeerQueue:
         ]
         pieces = [
             piece
-            for waiting in self._control.values()
+            for waiting in (*self._urgent.values(), *self._control.values())
             for piece in waiting.pieces(max_control_size // 2, limits.message_ids)
         ]
-        self._subscriptions, self._control = {}, {}
+        self._subscriptions, self._urgent, self._control = {}, {}, {}
         rpcs = list(_packed(announcements, max_control_size, limits.subscriptions, 0))
         control = list(
             _packed(pieces, max_control_size, limits.control_messages, limits.message_ids)

@@ -51,7 +51,7 @@ class PubsubServices(Protocol):
     random: random.Random
     parameters: PubsubParameters
     outbox: Outbox
-    """Where messages and control for a peer are put."""
+    """Where messages and control for a peer are put, and where it stands who wants none."""
 
     def subscribers(self, topic: str) -> Mapping[Peer, None]:
         """Connected peers that listen to the topic, in the order in which they said so."""
