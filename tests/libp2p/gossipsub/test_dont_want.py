@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -33,7 +35,7 @@ KINDS = ControlKinds(*GOSSIP_KINDS, IDONTWANT)
 LARGE = 1024
 
 
-def bench_with(*peers: str, protocol: str = MESHSUB_1_2, **parameters: object) -> Workbench:
+def bench_with(*peers: str, protocol: str = MESHSUB_1_2, **parameters: Any) -> Workbench:
     """A node in the topic ``t``, with these peers in its mesh."""
     bench = gossipsub(kinds=KINDS, **parameters)
     bench.subscribe("t")
