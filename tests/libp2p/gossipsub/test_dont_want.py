@@ -166,6 +166,16 @@ def test_a_message_of_another_is_told_of_once_with_that_option_too() -> None:
     assert told(bench) == {"bob": [origin_id(large(1))]}
 
 
+def test_nor_again_when_its_check_took_longer_than_a_heartbeat() -> None:
+    bench = bench_with("ann", "bob", dont_want_own=True, answer_checks=False)
+    bench.send_message("ann", large(1))
+    bench.heartbeat()
+    told(bench)
+    bench.answer(bench.open_checks.pop())
+    bench.flush()
+    assert told(bench) == {}
+
+
 def test_what_arrives_in_one_turn_is_told_of_in_one_entry() -> None:
     bench = bench_with("ann", "bob", answer_checks=False)
     messages = tuple(large(number) for number in range(5))

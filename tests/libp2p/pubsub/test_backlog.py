@@ -124,6 +124,17 @@ def test_age_counts_from_the_first_flush_that_passed_by() -> None:
     assert taken(backlog) == [b"new"]
 
 
+def test_a_lane_that_makes_room_loses_its_newest_though_older_ones_are_late() -> None:
+    backlog = Backlog(4, MOST_BYTES)
+    for number in range(4):
+        backlog.add(parcel(b"%d of eve" % number), "eve")
+        if number == 1:
+            backlog.put_off(10.0)
+    backlog.add(parcel(b"rain"), "alice")
+    assert backlog.evicted == 1
+    assert taken(backlog) == [b"0 of eve", b"1 of eve", b"2 of eve", b"rain"]
+
+
 def test_our_own_messages_have_a_time_of_their_own() -> None:
     backlog = Backlog(MOST_MESSAGES, MOST_BYTES)
     for source in ("alice", None):
@@ -183,6 +194,10 @@ class NothingIsLostSilently(RuleBasedStateMachine):
         gone = [each for each in self.waiting if each not in left]
         assert len(gone) == evicted
         assert all(self.waiting[each][0] != source for each in gone)
+        kept = {each: owner for each, (owner, _) in self.waiting.items() if each in left}
+        for frame in gone:
+            owner = self.waiting[frame][0]
+            assert all(each < frame for each in kept if kept[each] == owner), "the newest go"
         self.lose(gone)
 
     @rule(most_bytes=st.sampled_from([1, 300, 10_000]))

@@ -65,8 +65,10 @@ def test_what_leaves_in_time_leaves_whole_and_in_order() -> None:
     bench.run_until(59.0)
     bench.writable("bob", True)
     assert data_to(bench, "bob") == [b"0", b"1", b"2"]
+    assert bench.pubsub.sizes()["behind"] == 1
     bench.run_until(200.0)
     assert bench.events(trace.DROPPED) == []
+    assert bench.pubsub.sizes()["behind"] == 0
 
 
 def test_only_the_old_ones_of_a_queue_expire() -> None:

@@ -60,6 +60,10 @@ class Outbox:
         """Whether :meth:`flush` has something to do."""
         return bool(self._dirty)
 
+    def sizes(self) -> dict[str, int]:
+        """How many peers are behind, and how many have lost something lately."""
+        return {"behind": len(self._behind), "losing": len(self._losses)}
+
     # ---- filling
 
     def message(self, peer: Peer, message: WireMessage) -> Place:

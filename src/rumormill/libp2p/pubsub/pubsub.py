@@ -241,6 +241,7 @@ class Pubsub:
             "authors": 0 if self._intake.replays is None else len(self._intake.replays),
             **self.toll.sizes(),
             "queued": sum(state.queue.waiting for state in self.peers.values()),
+            **self.outbox.sizes(),
         }
         for more in self.listeners.sizes:
             sizes.update(more())
