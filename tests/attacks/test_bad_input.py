@@ -586,7 +586,7 @@ def test_a_peer_that_never_reads_costs_its_queue_and_no_more() -> None:
             quietly(bench, "honest", frame(bytes_field(2, raw)))
             bench.pubsub.handle(Checked(number, Verdict.ACCEPT), bench.now)
             bench.pubsub.wake(bench.now)
-    assert bench.pubsub.peers["hostile"].queue._messages.bytes <= MIB
+    assert bench.pubsub.peers["hostile"].queue.bytes <= MIB
     assert bench.pubsub.sizes()["seen"] == 400
     goes_on(bench)
 

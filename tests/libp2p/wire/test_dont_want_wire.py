@@ -39,7 +39,7 @@ def test_what_go_says_is_read_and_written_byte_for_byte(version: str) -> None:
         assert message_id[:-8] == author
         queue = PeerQueue(10, 1000)
         queue.control(IDONTWANT, entry)
-        assert queue.take(1000, 1000, 1000, TAKEN_BY_ALL) == frame.raw
+        assert queue.packet(1000, 1000, 1000, TAKEN_BY_ALL) == frame.raw
 
 
 @pytest.mark.parametrize("version", ["meshsub-1.1.0", "meshsub-1.0.0", "floodsub-1.0.0"])

@@ -27,36 +27,39 @@ class Backlog:
     >>> backlog = Backlog(most_messages=3, most_bytes=100)
     >>> [backlog.add(flood, "eve") for _ in range(4)], backlog.add(rain, "alice")
     ([0, 1, 2, None], 2)
-    >>> backlog.evicted, backlog.take(most_bytes=100)
+    >>> backlog.take_evicted(), backlog.take(most_bytes=100)
     (1, [b'flood', b'flood', b'rain'])
     """
 
     __slots__ = (
-        "_lanes", "_most_bytes", "_most_messages", "bytes", "count", "evicted", "half_bytes",
-        "half_messages",
+        "_half_bytes", "_half_messages", "_lanes", "_most_bytes", "_most_messages", "bytes",
+        "count", "crowded", "evicted", "was_full",
     )  # fmt: skip
 
     def __init__(self, most_messages: int, most_bytes: int) -> None:
         self._most_messages = most_messages
         self._most_bytes = most_bytes
-        self.half_messages = most_messages // 2
-        self.half_bytes = most_bytes // 2
-        """From here on there is a crowd."""
+        self._half_messages = most_messages // 2
+        self._half_bytes = most_bytes // 2
         self._lanes: OrderedDict[Peer | None, Lane] = OrderedDict()
         self.count = 0
         """How many wait. Read here, not by ``len``, where it is asked for every turn."""
         self.bytes = 0
         """Of all that wait."""
         self.evicted = 0
-        """Messages of the longest lane that were lost for others; whoever counts them clears it."""
+        """Messages of the longest lane that were lost for others, until they are counted."""
+        self.crowded = False
+        """Whether more than half of the room was taken since it was last half empty."""
+        self.was_full = False
+        """Whether a message found no room, or a publisher asked for it, since there was last room
+        again."""
 
     def __len__(self) -> int:
         return self.count
 
-    @property
-    def crowded(self) -> bool:
-        """Whether more than half of the room is taken."""
-        return self.count > self.half_messages or self.bytes > self.half_bytes
+    def half_empty(self) -> bool:
+        """Whether there is so much room again that a waiting publisher should go on."""
+        return self.count <= self._half_messages and self.bytes <= self._half_bytes
 
     # ---- filling
 
@@ -66,12 +69,14 @@ class Backlog:
         Returns how many there were before it, None if there is no room.
         """
         size, waiting = len(parcel[0]), self.count
-        # As _fits, spelled out: this runs for every message to every peer.
-        if waiting >= self._most_messages or (self.bytes + size > self._most_bytes and waiting):
-            if not self._is_modest(size, source):
+        total = self.bytes + size
+        # One question for every message to every peer: all others are for a crowd.
+        if waiting >= self._half_messages or total > self._half_bytes:
+            self.crowded = True
+            if not self._admits(size, source):
+                self.was_full = True
                 return None
-            self._make_room(size, source)
-            waiting = self.count
+            waiting, total = self.count, self.bytes + size
         lane = self._lanes.get(source)
         if lane is None:
             lane = self._lanes[source] = Lane()
@@ -80,8 +85,16 @@ class Backlog:
         lane.fresh.append(parcel)
         lane.bytes += size
         self.count = waiting + 1
-        self.bytes += size
+        self.bytes = total
         return waiting
+
+    def _admits(self, size: int, source: Peer | None) -> bool:
+        """Whether there is room for a message of this source, or could be made."""
+        if not self._fits(size):
+            if not self._is_modest(size, source):
+                return False
+            self._make_room(size, source)
+        return True
 
     def _fits(self, size: int) -> bool:
         """Whether there is room. One message always has it."""
@@ -89,7 +102,7 @@ class Backlog:
             self.bytes + size <= self._most_bytes or not self.count
         )
 
-    def full(self, size: int, source: Peer | None) -> bool:
+    def full(self, size: int = 0, source: Peer | None = None) -> bool:
         """Whether a message of ``size`` bytes of this source would find no room."""
         return not self._fits(size) and not self._is_modest(size, source)
 
@@ -110,6 +123,11 @@ class Backlog:
             self.evicted += 1
             if not self._lanes[longest]:
                 del self._lanes[longest]
+
+    def take_evicted(self) -> int:
+        """How many messages were lost since the last time, so that those of others had room."""
+        evicted, self.evicted = self.evicted, 0
+        return evicted
 
     # ---- emptying
 
@@ -149,10 +167,13 @@ class Backlog:
             lanes.move_to_end(None, last=False)
         return parcel[0]
 
-    def clear(self) -> None:
-        """Forget everything."""
+    def clear(self) -> int:
+        """Forget the messages; returns how many there were."""
+        count = self.count
         self._lanes.clear()
         self.count = self.bytes = 0
+        self.crowded = False
+        return count
 
     # ---- what has to wait
 

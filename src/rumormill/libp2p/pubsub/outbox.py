@@ -9,7 +9,7 @@ from rumormill.core import trace
 from rumormill.core.machine import Peer, RoomAgain, Send
 from rumormill.libp2p.pubsub.lane import Parcel
 from rumormill.libp2p.pubsub.peers import PeerState
-from rumormill.libp2p.pubsub.queue import NOWHERE, PeerQueue, Place
+from rumormill.libp2p.pubsub.queue import BEHIND, NEXT, NOWHERE, PeerQueue, Place
 from rumormill.libp2p.wire.control import ControlKinds, Entry
 from rumormill.libp2p.wire.limits import TAKEN_BY_ALL, within
 from rumormill.libp2p.wire.message import WireMessage
@@ -87,16 +87,16 @@ class Outbox:
         if state is None:
             return NOWHERE
         queue = state.queue
-        place = queue.add_message(parcel, source)
+        waiting = queue.add(parcel, source)
         if queue.crowded:
             self.crowded[peer] = None
             if evicted := queue.take_evicted():
                 self._lose(peer, "message", "queue_full", evicted)
-        if place:
-            self._dirty[peer] = None
-            return place
-        self._lose_each(peer, [parcel], "queue_full")
-        return NOWHERE
+        if waiting is None:
+            self._lose_each(peer, [parcel], "queue_full")
+            return NOWHERE
+        self._dirty[peer] = None
+        return BEHIND if waiting or not queue.writable else NEXT
 
     def announce(self, peer: Peer, topic: str, subscribe: bool) -> None:
         """Tell a peer that we listen to a topic, or no longer do."""
@@ -146,10 +146,10 @@ class Outbox:
         Returns how many messages were looked at.
         """
         state = self._peers.get(peer)
-        if state is None or not state.queue.waiting:
+        if state is None or not state.queue.count:
             return 0
         queue = state.queue
-        waiting = queue.waiting
+        waiting = queue.count
         for _, message_id, topic in queue.remove(message_ids):
             self._pubsub.emit(trace.SPARED, topic, message_id, peer, reason="removed_from_queue")
         self._look_for_room(peer, queue)
@@ -178,7 +178,7 @@ class Outbox:
         if state is None:
             return
         state.queue.writable = ready
-        if ready and (state.queue.waiting or state.queue.has_control):
+        if ready and (state.queue.count or state.queue.has_control):
             self._dirty[peer] = None
 
     def forget(self, peer: Peer, state: PeerState) -> None:
@@ -190,10 +190,9 @@ class Outbox:
 
     def discard(self, peer: Peer, state: PeerState, reason: str) -> None:
         """The messages that wait for the peer are lost, and whoever waits for room need not."""
-        lost = state.queue.discard_messages()
+        lost = state.queue.clear()
         if lost:
             self._pubsub.emit(trace.DROPPED, peer=peer, what="message", reason=reason, count=lost)
-        state.queue.crowded = False
         self.crowded.pop(peer, None)
         self._tell_room(peer, state.queue)
 
@@ -210,19 +209,19 @@ class Outbox:
                 self._put_off(peer, state.queue, now)
 
     def _put_off(self, peer: Peer, queue: PeerQueue, now: float) -> None:
-        if queue.waiting:
+        if queue.count:
             queue.put_off(now)
             self._behind[peer] = None
             self.expires = min(self.expires, queue.expiry(*self._lifetimes))
 
     def _send(self, peer: Peer, queue: PeerQueue) -> None:
         pubsub = self._pubsub
-        packet = queue.take(MOST_BYTES_PER_SEND, *self._sizes, self._limits)
+        packet = queue.packet(MOST_BYTES_PER_SEND, *self._sizes, self._limits)
         if packet:
             pubsub.effects.append(Send(peer, packet))
             if self._trace_packets:
                 pubsub.emit(trace.PACKET_SENT, peer=peer, size=len(packet))
-        if queue.waiting:
+        if queue.count:
             self._dirty[peer] = None
         if queue.crowded:
             self._look_for_room(peer, queue)

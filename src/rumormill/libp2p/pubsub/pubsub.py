@@ -240,7 +240,7 @@ class Pubsub:
             "unread_bytes": sum(state.reader.unread for state in self.peers.values()),
             "authors": 0 if self._intake.replays is None else len(self._intake.replays),
             **self.toll.sizes(),
-            "queued": sum(state.queue.waiting for state in self.peers.values()),
+            "queued": sum(state.queue.count for state in self.peers.values()),
             **self.outbox.sizes(),
         }
         for more in self.listeners.sizes:

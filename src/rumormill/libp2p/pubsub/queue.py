@@ -1,6 +1,6 @@
 """What waits to be sent to one peer: control first, messages behind it, both bounded.
 
-Messages wait in a :class:`~rumormill.libp2p.pubsub.backlog.Backlog`. Of control, what is urgent
+The messages are a :class:`~rumormill.libp2p.pubsub.backlog.Backlog`. Of control, what is urgent
 (IDONTWANT, GRAFT, PRUNE) leaves before what only tells of messages.
 
 Control is kept as the state that the peer should learn, not as a list of packets: a GRAFT that was
@@ -10,14 +10,12 @@ it left cancels out. So control cannot grow beyond the topics and ids there are.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import Any
 
-from rumormill.core.machine import Peer
 from rumormill.core.protobuf import bytes_field
 from rumormill.libp2p.pubsub.backlog import Backlog
-from rumormill.libp2p.pubsub.lane import Parcel
 from rumormill.libp2p.wire.control import ControlKind, MergeRule, Piece, Waiting
 from rumormill.libp2p.wire.frames import length_prefixed, prefix_length
 from rumormill.libp2p.wire.limits import RpcLimits
@@ -38,49 +36,20 @@ class Place(IntEnum):
 NOWHERE, NEXT, BEHIND = Place  # looked up once, not for every message
 
 
-class PeerQueue:
-    """The outbound side of one peer."""
+class PeerQueue(Backlog):
+    """The outbound side of one peer: its messages, and control before them."""
 
-    __slots__ = (
-        "_control", "_messages", "_subscriptions", "_urgent", "crowded", "was_full", "writable",
-    )  # fmt: skip
+    __slots__ = ("_control", "_subscriptions", "_urgent", "writable")
 
     def __init__(self, most_messages: int, most_bytes: int) -> None:
-        self._messages = Backlog(most_messages, most_bytes)
+        super().__init__(most_messages, most_bytes)
         self._subscriptions: dict[str, bool] = {}
         self._urgent: dict[MergeRule, Waiting] = {}
         self._control: dict[MergeRule, Waiting] = {}
         self.writable = True
         """Whether the line to the peer takes packets now."""
-        self.crowded = False
-        """Whether more than half of the room was taken since it was last half empty."""
-        self.was_full = False
-        """Whether a message found no room, or a publisher asked for it, since there was last room
-        again."""
 
-    # ---- filling
-
-    def add_message(self, parcel: Parcel, source: Peer | None = None) -> Place:
-        """Queue a message that came to us from ``source`` if it is not our own; says where it
-        stands.
-        """
-        messages = self._messages
-        waiting = messages.add(parcel, source)
-        if waiting is None:
-            self.was_full = self.crowded = True
-            return NOWHERE
-        if waiting >= messages.half_messages or messages.bytes > messages.half_bytes:
-            self.crowded = True
-        return BEHIND if waiting or not self.writable else NEXT
-
-    def full(self, size: int = 0) -> bool:
-        """Whether a frame of ours of ``size`` bytes would find no room. One frame always fits."""
-        return self._messages.full(size, None)
-
-    def take_evicted(self) -> int:
-        """How many messages were lost since the last time, so that those of others had room."""
-        evicted, self._messages.evicted = self._messages.evicted, 0
-        return evicted
+    # ---- control that waits
 
     def announce(self, topic: str, subscribe: bool) -> None:
         """Tell the peer that we joined or left a topic."""
@@ -98,47 +67,14 @@ class PeerQueue:
             control[kind.merge] = waiting
         return lost
 
-    # ---- what has to wait
-
-    def put_off(self, now: float) -> None:
-        """A flush has passed by: messages that came since the last one wait since ``now``."""
-        self._messages.put_off(now)
-
-    def expiry(self, own_seconds: float, other_seconds: float) -> float:
-        """When a message will have waited so long, our own or another's; infinite if none does."""
-        return self._messages.expiry(own_seconds, other_seconds)
-
-    def expire(self, own_before: float, other_before: float) -> list[Parcel]:
-        """Lose the messages that have waited since these times or longer; returns them."""
-        return self._messages.expire(own_before, other_before)
-
-    # ---- emptying
-
-    @property
-    def waiting(self) -> int:
-        """Messages that wait."""
-        return self._messages.count
-
     @property
     def has_control(self) -> bool:
         """Whether anything but messages waits."""
         return bool(self._subscriptions or self._urgent or self._control)
 
-    def discard_messages(self) -> int:
-        """Forget the messages; returns how many there were."""
-        count = self._messages.count
-        self._messages.clear()
-        return count
+    # ---- emptying
 
-    def remove(self, message_ids: Container[bytes]) -> list[Parcel]:
-        """Take out the messages with these ids; returns those that there were."""
-        return self._messages.remove(message_ids)
-
-    def half_empty(self) -> bool:
-        """Whether there is so much room again that a waiting publisher should go on."""
-        return not self._messages.crowded
-
-    def take(
+    def packet(
         self, most_bytes: int, max_control_size: int, most_together: int, limits: RpcLimits
     ) -> bytes:
         """Up to about ``most_bytes`` of whole frames to send now, control first.
@@ -147,13 +83,12 @@ class PeerQueue:
         are more than ``most_together`` bytes. No RPC holds more than ``max_control_size`` bytes of
         it, nor more entries and ids than ``limits`` allow.
         """
-        messages = self._messages
         if not (self._subscriptions or self._urgent or self._control):
-            return b"".join(messages.take(most_bytes)) if messages.count else b""
+            return b"".join(self.take(most_bytes)) if self.count else b""
         frames = self._control_frames(max_control_size, most_together, limits)
         size = sum(map(len, frames))
-        if messages.count and size < most_bytes:
-            frames += messages.take(most_bytes - size)
+        if self.count and size < most_bytes:
+            frames += self.take(most_bytes - size)
         return b"".join(frames)
 
     def _control_frames(
@@ -163,12 +98,12 @@ class PeerQueue:
         rpcs = self._control_rpcs(max_control_size, limits)
         frames = [length_prefixed(rpc) for rpc in rpcs[:-1]]
         last = rpcs[-1]
-        if self._messages.count:
+        if self.count:
             # Two protobuf messages one behind the other are one message with the fields of both.
-            frame = self._messages.first()
+            frame = self.first()
             message_rpc = frame[prefix_length(frame) :]
             if len(last) + len(message_rpc) <= most_together:
-                self._messages.take(1)
+                self.take(1)
                 last += message_rpc
         frames.append(length_prefixed(last))
         return frames
