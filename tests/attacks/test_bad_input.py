@@ -530,7 +530,8 @@ def test_grafts_and_prunes_in_turn_do_not_make_the_mesh_flap() -> None:
         bench.say("hostile", Rpc(control=Control((Prune("t"),))))
     assert "hostile" not in bench.pubsub.mesh("t")
     assert len(bench.events(trace.GRAFTED, peer="hostile")) == 0
-    assert len(bench.events(trace.REJECTED, peer="hostile", reason="graft_in_backoff")) == 99
+    refused = bench.events(trace.REJECTED, peer="hostile", reason="graft_in_backoff")
+    assert 1 < len(refused) < 10, "then nothing of it is read"
     assert bench.pubsub.sizes()["backoffs"] == 1
     goes_on(bench)
 
@@ -586,7 +587,7 @@ def test_a_peer_that_never_reads_costs_its_queue_and_no_more() -> None:
             quietly(bench, "honest", frame(bytes_field(2, raw)))
             bench.pubsub.handle(Checked(number, Verdict.ACCEPT), bench.now)
             bench.pubsub.wake(bench.now)
-    assert bench.pubsub.peers["hostile"].queue._messages.bytes <= MIB
+    assert bench.pubsub.peers["hostile"].queue.bytes <= MIB
     assert bench.pubsub.sizes()["seen"] == 400
     goes_on(bench)
 

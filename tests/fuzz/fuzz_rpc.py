@@ -115,7 +115,7 @@ class Bench:
         assert intake.checks.bytes == waiting
         assert sum(state.checks for state in pubsub.peers.values()) <= 3 * PARAMETERS.max_checks
         for state in pubsub.peers.values():
-            assert state.queue.waiting <= PARAMETERS.queue_messages
+            assert state.queue.count <= PARAMETERS.queue_messages
             assert state.reader.pending <= PARAMETERS.max_rpc_size + 10
         for topic in TOPICS:
             assert all(peer in pubsub.peers for peer in pubsub.mesh(topic))

@@ -69,6 +69,8 @@ DUPLICATE = "duplicate"  # another copy
 REJECTED = "rejected"  # not passed on, the sender pays; fields: reason
 IGNORED = "ignored"  # not passed on, nobody pays; fields: reason
 DROPPED = "dropped"  # lost for want of room; fields: what, reason, count
+SPARED = "spared"  # a copy not sent, as the peer said IDONTWANT; fields: reason
+SLOW_PEER = "slow_peer"  # it takes less than it is sent, told once a heartbeat; fields: lost
 HELD_BACK = "held_back"  # nothing is taken of a peer for a while; fields: reason, seconds
 PROTOCOL_ERROR = "protocol_error"  # a peer broke the protocol; fields: reason, detail
 PACKET_SENT = "packet_sent"  # fields: size, and counts by kind
@@ -87,7 +89,7 @@ SOURCE_RESUMED = "source_resumed"
 # a ``count`` stands for so many (``since``: when the first happened; ``time``: the last).
 REPEATABLE = frozenset(
     (
-        REJECTED, IGNORED, DROPPED, HELD_BACK, PROTOCOL_ERROR, CONNECTION_REFUSED,
+        REJECTED, IGNORED, DROPPED, SPARED, HELD_BACK, PROTOCOL_ERROR, CONNECTION_REFUSED,
         CONNECTION_FAILED, PACKET_SENT, PACKET_RECEIVED,
     )
 )  # fmt: skip

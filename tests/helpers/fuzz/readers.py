@@ -71,7 +71,10 @@ from rumormill.libp2p.stack.peer_record import (
 )
 from rumormill.libp2p.stack.yamux.frames import encode_header as yamux_header
 from rumormill.libp2p.stack.yamux.session import YamuxSession
+from rumormill.libp2p.wire.control import ControlKinds
+from rumormill.libp2p.wire.dont_want import IDONTWANT
 from rumormill.libp2p.wire.frames import FrameReader, length_prefixed
+from rumormill.libp2p.wire.gossip import GOSSIP_KINDS
 from rumormill.libp2p.wire.message import decode_message
 from rumormill.libp2p.wire.rpc import decode_rpc
 from rumormill.live.files.private import read_json
@@ -282,8 +285,11 @@ PROTOBUF_PUMPS = {
 FIELD_PUMPS = {name: PROTOBUF_PUMPS[name] for name in ("empty fields", "long numbers", "nesting")}
 add("protobuf", whole(lambda raw: read_message(raw, 0, len(raw))), "core.protobuf",
     pumps=PROTOBUF_PUMPS, words=PROTOBUF_WORDS)  # fmt: skip
-add("rpc", whole(decode_rpc), "libp2p.wire.rpc libp2p.wire.control libp2p.wire.gossip",
-    pumps=PROTOBUF_PUMPS, words=PROTOBUF_WORDS)  # fmt: skip
+KINDS = ControlKinds(*GOSSIP_KINDS, IDONTWANT)
+add("rpc", whole(lambda raw: decode_rpc(raw, kinds=KINDS)),
+    "libp2p.wire.rpc libp2p.wire.control libp2p.wire.gossip libp2p.wire.dont_want",
+    pumps={**PROTOBUF_PUMPS, "refused ids": Pump(b"\x1a\x94\x4e\x2a\x90\x4e", b"\x0a\x00")},
+    words=(*PROTOBUF_WORDS, b"\x1a\x06\x2a\x04\x0a\x02id"))  # fmt: skip
 add("message", whole(lambda raw: decode_message(raw).signed_payload()), "libp2p.wire.message",
     words=PROTOBUF_WORDS,
     pumps={**PROTOBUF_PUMPS, "many topics": Pump(b"", b"\x22\x01a"),

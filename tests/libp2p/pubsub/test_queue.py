@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from rumormill.core.protobuf import fields
-from rumormill.libp2p.pubsub.queue import PeerQueue, Place
+from rumormill.libp2p.pubsub.queue import PeerQueue
 from rumormill.libp2p.wire import (
     GRAFT,
     IHAVE,
@@ -39,6 +39,10 @@ class Queue(PeerQueue):
 
     __slots__ = ()
 
+    def put(self, frame: bytes) -> int | None:
+        """Queue one of our own messages; returns how many are before it."""
+        return self.add((frame, b"id", "t"), None)
+
     def graft(self, topic: str) -> int:
         return self.control(GRAFT, Graft(topic))
 
@@ -51,14 +55,14 @@ class Queue(PeerQueue):
     def iwant(self, ids: list[bytes]) -> int:
         return self.control(IWANT, IWant(tuple(ids)))
 
-    def take(
+    def packet(
         self,
         most_bytes: int,
         max_control_size: int,
         max_rpc_size: int,
         limits: RpcLimits = TAKEN_BY_ALL,
     ) -> bytes:
-        return super().take(most_bytes, max_control_size, max_rpc_size, limits)
+        return super().packet(most_bytes, max_control_size, max_rpc_size, limits)
 
 
 def message(data: bytes) -> bytes:
@@ -74,7 +78,7 @@ def frames_of(packet: bytes) -> list[bytes]:
 
 
 def taken(queue: Queue, most_bytes: int = ENOUGH) -> list[Rpc]:
-    frames = frames_of(queue.take(most_bytes, MAX_CONTROL, MAX_RPC))
+    frames = frames_of(queue.packet(most_bytes, MAX_CONTROL, MAX_RPC))
     return [decode_rpc(frame, RpcLimits()) for frame in frames]
 
 
@@ -96,37 +100,37 @@ def empty(most_messages: int = 100, most_bytes: int = ENOUGH) -> Queue:
 def test_messages_leave_in_the_order_in_which_they_came() -> None:
     queue = empty()
     for number in range(5):
-        assert queue.add_message(message(b"%d" % number))
+        assert queue.put(message(b"%d" % number)) == number
     assert data_of(taken(queue)) == [b"0", b"1", b"2", b"3", b"4"]
-    assert queue.take(ENOUGH, MAX_CONTROL, MAX_RPC) == b""
+    assert queue.packet(ENOUGH, MAX_CONTROL, MAX_RPC) == b""
 
 
 def test_a_full_queue_refuses_and_remembers_that_it_did() -> None:
     queue = empty(most_messages=2)
-    places = [queue.add_message(message(b"x")) for _ in range(3)]
-    assert places == [Place.NEXT, Place.BEHIND, Place.NOWHERE]
+    before = [queue.put(message(b"x")) for _ in range(3)]
+    assert before == [0, 1, None]
     assert queue.full()
     assert queue.was_full
-    assert queue.waiting == 2
+    assert queue.count == 2
 
 
 def test_a_queue_is_bounded_in_bytes_too() -> None:
     frame = message(bytes(100))
     queue = empty(most_bytes=2 * len(frame))
-    places = [queue.add_message(frame) for _ in range(3)]
-    assert places == [Place.NEXT, Place.BEHIND, Place.NOWHERE]
+    before = [queue.put(frame) for _ in range(3)]
+    assert before == [0, 1, None]
 
 
 def test_one_message_always_fits_however_large() -> None:
     queue = empty(most_bytes=10)
-    assert queue.add_message(message(bytes(1000)))
-    assert not queue.add_message(message(b""))
+    assert queue.put(message(bytes(1000))) == 0
+    assert queue.put(message(b"")) is None
 
 
 def test_room_is_told_of_the_size_that_is_asked_for() -> None:
     frame = message(bytes(100))
     queue = empty(most_bytes=3 * len(frame))
-    queue.add_message(frame)
+    queue.put(frame)
     assert not queue.full(2 * len(frame))
     assert queue.full(2 * len(frame) + 1)
 
@@ -134,21 +138,21 @@ def test_room_is_told_of_the_size_that_is_asked_for() -> None:
 def test_what_was_taken_makes_room_again() -> None:
     queue = empty(most_messages=4)
     for _ in range(4):
-        queue.add_message(message(b"x"))
+        queue.put(message(b"x"))
     assert not queue.half_empty()
-    queue.take(len(message(b"x")) * 2, MAX_CONTROL, MAX_RPC)
+    queue.packet(len(message(b"x")) * 2, MAX_CONTROL, MAX_RPC)
     assert queue.half_empty()
-    assert queue.add_message(message(b"y"))
+    assert queue.put(message(b"y")) == 2
 
 
 def test_a_turn_takes_no_more_than_it_should_but_at_least_one_message() -> None:
     queue = empty()
     size = len(message(bytes(100)))
     for _ in range(6):
-        queue.add_message(message(bytes(100)))
+        queue.put(message(bytes(100)))
     assert len(taken(queue, most_bytes=3 * size)) == 3
     assert len(taken(queue, most_bytes=1)) == 1
-    assert queue.waiting == 2
+    assert queue.count == 2
 
 
 # ---- control
@@ -156,8 +160,8 @@ def test_a_turn_takes_no_more_than_it_should_but_at_least_one_message() -> None:
 
 def test_control_overtakes_messages() -> None:
     queue = empty()
-    queue.add_message(message(bytes(4080)))
-    queue.add_message(message(b"second"))
+    queue.put(message(bytes(4080)))
+    queue.put(message(b"second"))
     queue.announce("t", True)
     queue.graft("t")
     first, *rest = taken(queue)
@@ -169,7 +173,7 @@ def test_control_overtakes_messages() -> None:
 
 def test_control_rides_on_the_first_message_if_both_fit_into_one_rpc() -> None:
     queue = empty()
-    queue.add_message(message(b"rain"))
+    queue.put(message(b"rain"))
     queue.graft("t")
     queue.iwant([b"id"])
     (rpc,) = taken(queue)
@@ -237,7 +241,7 @@ def test_a_long_list_of_ids_is_cut_into_rpcs_within_the_limit() -> None:
     queue = empty()
     ids = [number.to_bytes(20, "big") for number in range(1000)]
     queue.ihave("t", ids)
-    packet = queue.take(ENOUGH, MAX_CONTROL, MAX_RPC)
+    packet = queue.packet(ENOUGH, MAX_CONTROL, MAX_RPC)
     frames = frames_of(packet)
     assert max(map(len, frames)) <= MAX_CONTROL + 4
     controls = control_of([decode_rpc(frame) for frame in frames])
@@ -250,7 +254,7 @@ def test_many_subscriptions_are_cut_into_rpcs_within_the_limit() -> None:
     topics = [f"topic-{number}" for number in range(1000)]
     for topic in topics:
         queue.announce(topic, True)
-    frames = frames_of(queue.take(ENOUGH, MAX_CONTROL, MAX_RPC))
+    frames = frames_of(queue.packet(ENOUGH, MAX_CONTROL, MAX_RPC))
     assert max(map(len, frames)) <= MAX_CONTROL
     told = [each.topic for frame in frames for each in decode_rpc(frame).subscriptions]
     assert told == topics
@@ -262,7 +266,7 @@ def test_the_longest_topics_and_ids_still_fit_the_smallest_rpc() -> None:
     queue.announce(topic, True)
     queue.graft(topic)
     queue.ihave(topic, [bytes(500), b"x" * 500])
-    frames = frames_of(queue.take(ENOUGH, 1024, 2048))
+    frames = frames_of(queue.packet(ENOUGH, 1024, 2048))
     assert max(map(len, frames)) <= 2048
 
 
@@ -338,8 +342,7 @@ class QueueAgainstModel(RuleBasedStateMachine):
         waiting = [message(each) for each in self.messages]
         has_room = len(waiting) < 6 and (not waiting or sum(map(len, waiting)) + len(frame) <= 2000)
         assert self.queue.full(len(frame)) is not has_room
-        place = Place.BEHIND if waiting or not self.queue.writable else Place.NEXT
-        assert self.queue.add_message(frame) is (place if has_room else Place.NOWHERE)
+        assert self.queue.put(frame) == (len(waiting) if has_room else None)
         assert self.queue.crowded or not self.queue.full()
         if has_room:
             self.messages.append(data)
@@ -371,7 +374,7 @@ class QueueAgainstModel(RuleBasedStateMachine):
 
     @rule(most_bytes=st.sampled_from([1, 500, 100_000]))
     def take(self, most_bytes: int) -> None:
-        frames = frames_of(self.queue.take(most_bytes, MAX_CONTROL, MAX_RPC))
+        frames = frames_of(self.queue.packet(most_bytes, MAX_CONTROL, MAX_RPC))
         for frame in frames:
             assert len(frame) <= MAX_RPC
             controls = [
@@ -404,8 +407,8 @@ class QueueAgainstModel(RuleBasedStateMachine):
 
     @invariant()
     def it_knows_what_waits(self) -> None:
-        assert self.queue.waiting == len(self.messages)
-        assert self.queue._messages.bytes == sum(len(message(each)) for each in self.messages)
+        assert self.queue.count == len(self.messages)
+        assert self.queue.bytes == sum(len(message(each)) for each in self.messages)
         control = self.subscriptions or self.mesh or self.iwant or any(self.ihave.values())
         assert self.queue.has_control is bool(control)
 
@@ -426,8 +429,8 @@ def test_control_of_any_size_is_packed_whole_and_within_limits(seed: int) -> Non
     queue.iwant(ids)
     queue.ihave("t", ids)
     if chance.random() < 0.5:
-        queue.add_message(message(bytes(chance.randrange(4000))))
-    packet = queue.take(ENOUGH, MAX_CONTROL, MAX_RPC)
+        queue.put(message(bytes(chance.randrange(4000))))
+    packet = queue.packet(ENOUGH, MAX_CONTROL, MAX_RPC)
     frames = frames_of(packet)
     assert b"".join(map(length_prefixed, frames)) == packet
     assert all(len(frame) <= MAX_RPC for frame in frames)

@@ -31,9 +31,8 @@ SHARE, BURST, PATIENCE = 0.05, 0.01, 1.0
 def bench(**parameters: Any) -> Workbench:
     """A node with an honest peer and one that costs it work."""
     # Without a score: it would have nothing read of them long before.
-    found = gossipsub(
-        score=None, work_share=SHARE, work_burst=BURST, work_patience=PATIENCE, **parameters
-    )
+    work = {"work_share": SHARE, "work_burst": BURST, "work_patience": PATIENCE}
+    found = gossipsub(**{"score": None, **work, **parameters})
     found.subscribe(TOPIC)
     found.join("honest", TOPIC)
     found.join("costly", protocol=MESHSUB_1_0)

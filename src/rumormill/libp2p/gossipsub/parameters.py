@@ -117,6 +117,18 @@ class GossipsubParameters(GaterParameters):
     for operators who know each other."""
     direct_connect_ticks: int = Field(default=60, ge=1)
     """Heartbeats between two attempts to reach a direct peer that is not there."""
+    dont_want_size: int = Field(default=1024, ge=0)
+    """Bytes of data from which on we tell the mesh of a message when it arrives (IDONTWANT), so
+    that nobody there sends us another copy: go's choice, as the word must be worth it. Peers from
+    gossipsub 1.2 on are told."""
+    dont_want_own: bool = False
+    """Tell of our own messages too. That spares us copies of very large ones only, as whoever has
+    got a message from us does not send it back."""
+    dont_want_heartbeats: int = Field(default=3, ge=1, le=120)
+    """Heartbeats for which a peer that said IDONTWANT gets no copy from us."""
+    max_dont_want_ids: int = Field(default=5000, ge=1)
+    """Ids that one peer may refuse between two heartbeats; more are ignored, counted. go takes
+    10000, ten in each of 1000 RPCs."""
 
     @field_validator("direct_peers")
     @classmethod

@@ -9,11 +9,13 @@ from rumormill.core.errors import ConfigError, LocalProtocolError
 from rumormill.core.machine import Peer, PeerJoined
 from rumormill.libp2p.gossipsub.candidates import Candidates
 from rumormill.libp2p.gossipsub.direct import AddDirectPeer, DirectPeers, RemoveDirectPeer
+from rumormill.libp2p.gossipsub.dont_want import DontWant, DontWantOwn
 from rumormill.libp2p.gossipsub.fanout import Fanout
 from rumormill.libp2p.gossipsub.features import (
     FEATURES,
     MESHSUB_1_0,
     MESHSUB_1_1,
+    MESHSUB_1_2,
     FeatureTable,
 )
 from rumormill.libp2p.gossipsub.gater import Gater
@@ -25,6 +27,7 @@ from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
 from rumormill.libp2p.gossipsub.peer_exchange import PeerExchange
 from rumormill.libp2p.gossipsub.promises import Promises
 from rumormill.libp2p.gossipsub.score import DEFAULT_SCORE, Score, ScoreParameters
+from rumormill.libp2p.gossipsub.slow_peers import SlowPeers
 from rumormill.libp2p.gossipsub.standing import Standing
 from rumormill.libp2p.gossipsub.targets import Targets
 from rumormill.libp2p.gossipsub.upkeep import Upkeep
@@ -35,13 +38,15 @@ from rumormill.libp2p.wire.message import WireMessage
 
 
 class GossipsubRouter(Router):
-    """gossipsub 1.1, with floodsub peers as its guests.
+    """gossipsub 1.2, with floodsub peers as its guests.
 
     A further version is a router derived from this one: its ``protocols`` and ``features``, the
     parts that it adds to :meth:`parts`, and what it wants changed of :meth:`targets`.
     """
 
-    protocols: ClassVar[tuple[str, ...]] = (MESHSUB_1_1, MESHSUB_1_0, FLOODSUB)
+    protocols: ClassVar[tuple[str, ...]] = (
+        MESHSUB_1_2, MESHSUB_1_1, MESHSUB_1_0, FLOODSUB,
+    )  # fmt: skip
 
     features: ClassVar[FeatureTable] = FEATURES
     """What speakers of each of the protocols can do."""
@@ -96,6 +101,9 @@ class GossipsubRouter(Router):
             pubsub=pubsub, parameters=parameters, candidates=candidates, direct=direct,
             standing=standing, promises=promises, mesh=mesh, fanout=fanout,
         )  # fmt: skip
+        dont_want = DontWantOwn if parameters.dont_want_own else DontWant
+        self._dont_want = dont_want(pubsub, parameters, candidates, mesh)
+        self._slow_peers = SlowPeers(pubsub, standing)
         self._gater: Gater | None = None
         if parameters.gater:
             self._gater = Gater(
@@ -118,7 +126,7 @@ class GossipsubRouter(Router):
         """
         parts: tuple[Part, ...] = (
             self._candidates, self._direct, self._exchange, self._promises, self._mesh,
-            self._upkeep, self._fanout, self._gossip,
+            self._dont_want, self._upkeep, self._fanout, self._gossip, self._slow_peers,
         )  # fmt: skip
         gater = () if self._gater is None else (self._gater,)
         return (*parts, *gater, self.standing)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 from rumormill.core.ed25519 import use_native
@@ -25,7 +25,7 @@ from rumormill.core.machine import (
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities
-from rumormill.core.trace import CONNECTION_REFUSED
+from rumormill.core.trace import CONNECTION_REFUSED, SLOW_PEER, TraceEvent
 from rumormill.core.transport import Dial, Listening, TransportInput
 from rumormill.libp2p.effects import Blacklist, RouterInput
 from rumormill.libp2p.gossipsub.direct import AddDirectPeer, RemoveDirectPeer
@@ -158,6 +158,20 @@ class Libp2pNetwork(MessageNetwork):
         if not isinstance(standing, Score):
             raise LocalProtocolError(f"{self.name} keeps no scores here")
         return standing
+
+    def on_slow_peer(self, listener: Callable[[str, int], object]) -> Callable[[], None]:
+        """Call ``listener`` with a peer that takes less than it is sent, and how much was lost for
+        it; returns a function that ends it.
+
+        At most once a heartbeat and peer, and of gossipsub only. It must be quick. Which messages
+        were lost is in the trace: ``dropped``, with ``queue_full`` or ``expired``.
+        """
+
+        def see(event: TraceEvent) -> None:
+            if event.event == SLOW_PEER:
+                listener(event.peer or "", int(event.fields["lost"] or 0))
+
+        return self._trace_listeners.add(see)
 
     # ---- publish
 

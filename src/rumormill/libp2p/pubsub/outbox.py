@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from rumormill.core import trace
 from rumormill.core.machine import Peer, RoomAgain, Send
+from rumormill.libp2p.pubsub.lane import Parcel
 from rumormill.libp2p.pubsub.peers import PeerState
-from rumormill.libp2p.pubsub.queue import NOWHERE, PeerQueue, Place
+from rumormill.libp2p.pubsub.queue import BEHIND, NEXT, NOWHERE, PeerQueue, Place
 from rumormill.libp2p.wire.control import ControlKinds, Entry
 from rumormill.libp2p.wire.limits import TAKEN_BY_ALL, within
 from rumormill.libp2p.wire.message import WireMessage
@@ -19,6 +21,13 @@ if TYPE_CHECKING:
 MOST_BYTES_PER_SEND = 256 * 1024
 """How much one peer is handed in one turn: what its flow-control window takes at first."""
 
+MOST_TOGETHER = 16 * 1024
+"""Bytes of an RPC that carries control and a message. A peer hears nothing of an RPC before the
+last byte of it came, so control does not ride on a large message; nor does it make an RPC too large
+for a peer that would take the message alone, as rust takes 64 KiB."""
+
+NEVER = float("inf")
+
 
 class Outbox:
     """Queues for all peers. Nothing leaves before :meth:`flush`, and then all of it together."""
@@ -28,9 +37,21 @@ class Outbox:
         self._pubsub = pubsub
         self._peers = pubsub.peers
         self._kinds = kinds
-        self._sizes = parameters.max_control_size, parameters.max_rpc_size
+        self._sizes = (
+            parameters.max_control_size,
+            min(parameters.max_rpc_size, max(MOST_TOGETHER, parameters.max_control_size)),
+        )
         self._limits = within(parameters.rpc_limits, TAKEN_BY_ALL)
+        self._lifetimes = parameters.publish_queue_seconds, parameters.forward_queue_seconds
+        self._trace_packets = parameters.trace_packets
         self._dirty: dict[Peer, None] = {}
+        self._behind: dict[Peer, None] = {}
+        """Peers whose line was not free when messages should have left."""
+        self._losses: dict[Peer, int] = {}
+        self.expires = NEVER
+        """When :meth:`expire` has something to do."""
+        self.refusals: dict[bytes, tuple[Peer, ...]] = {}
+        """By message id, the peers that want no copy of it. Filled by whoever speaks IDONTWANT."""
         self.crowded: dict[Peer, None] = {}
         """Peers whose queue was more than half full: only one of these can be without room."""
 
@@ -39,16 +60,25 @@ class Outbox:
         """Whether :meth:`flush` has something to do."""
         return bool(self._dirty)
 
+    def sizes(self) -> dict[str, int]:
+        """How many peers are behind, and how many have lost something lately."""
+        return {"behind": len(self._behind), "losing": len(self._losses)}
+
     # ---- filling
 
     def message(self, peer: Peer, message: WireMessage) -> Place:
-        """Queue a message for a peer; where there was no room, it is counted and traced."""
-        return self.message_frame(peer, message, message_frame(message))
+        """Queue a message that a peer asked for, unless it said that it does not want it.
 
-    def message_frame(
-        self, peer: Peer, message: WireMessage, frame: bytes, source: Peer | None = None
-    ) -> Place:
-        """The same with the frame made already: it is one for all peers.
+        It waits among what this peer asked for: who asks for much delays nothing of others.
+        """
+        topic, message_id = message.topics[0], message.id
+        if self.refusals and peer in self.refusals.get(message_id, ()):
+            self._pubsub.emit(trace.SPARED, topic, message_id, peer, reason="not_answered")
+            return NOWHERE
+        return self.send(peer, (message_frame(message), message_id, topic), peer)
+
+    def send(self, peer: Peer, parcel: Parcel, source: Peer | None = None) -> Place:
+        """Queue a message for a peer; where there was no room, it is counted and traced.
 
         ``source`` is who sent us the message, if it is not our own: whoever sends us more than a
         peer takes loses its own messages, not those of others.
@@ -57,24 +87,16 @@ class Outbox:
         if state is None:
             return NOWHERE
         queue = state.queue
-        place = queue.add_message(frame, source)
+        waiting = queue.add(parcel, source)
         if queue.crowded:
             self.crowded[peer] = None
             if evicted := queue.take_evicted():
-                self._lost(peer, evicted)
-        if place:
-            self._dirty[peer] = None
-            return place
-        self._pubsub.emit(
-            trace.DROPPED, message.topics[0], message.id, peer,
-            what="message", reason="queue_full", count=1,
-        )  # fmt: skip
-        return NOWHERE
-
-    def _lost(self, peer: Peer, count: int) -> None:
-        """Messages that waited for the peer had to go, so that those of others had room."""
-        reason = "queue_full"
-        self._pubsub.emit(trace.DROPPED, peer=peer, what="message", reason=reason, count=count)
+                self._lose(peer, "message", "queue_full", evicted)
+        if waiting is None:
+            self._lose_each(peer, [parcel], "queue_full")
+            return NOWHERE
+        self._dirty[peer] = None
+        return BEHIND if waiting or not queue.writable else NEXT
 
     def announce(self, peer: Peer, topic: str, subscribe: bool) -> None:
         """Tell a peer that we listen to a topic, or no longer do."""
@@ -85,9 +107,7 @@ class Outbox:
         kind = self._kinds.of(entry)
         lost = self._queue_of(peer).control(kind, entry)
         if lost:
-            self._pubsub.emit(
-                trace.DROPPED, peer=peer, what=kind.name, reason="queue_full", count=lost
-            )
+            self._lose(peer, kind.name, "queue_full", lost)
 
     def _queue_of(self, peer: Peer) -> PeerQueue:
         self._dirty[peer] = None
@@ -100,6 +120,56 @@ class Outbox:
             queue.was_full = queue.crowded = True
             self.crowded[peer] = None
 
+    # ---- losing
+
+    def _lose(self, peer: Peer, what: str, reason: str, count: int) -> None:
+        self._losses[peer] = self._losses.get(peer, 0) + count
+        self._pubsub.emit(trace.DROPPED, peer=peer, what=what, reason=reason, count=count)
+
+    def _lose_each(self, peer: Peer, parcels: list[Parcel], reason: str) -> None:
+        self._losses[peer] = self._losses.get(peer, 0) + len(parcels)
+        for _, message_id, topic in parcels:
+            self._pubsub.emit(
+                trace.DROPPED, topic, message_id, peer, what="message", reason=reason, count=1
+            )
+
+    def take_losses(self) -> dict[Peer, int]:
+        """How much each peer has lost since the last time, because it takes less than it is sent:
+        messages, and ids and words of control.
+        """
+        losses, self._losses = self._losses, {}
+        return losses
+
+    def withdraw(self, peer: Peer, message_ids: Collection[bytes]) -> int:
+        """Take out of a peer's queue what has not left and it no longer wants.
+
+        Returns how many messages were looked at.
+        """
+        state = self._peers.get(peer)
+        if state is None or not state.queue.count:
+            return 0
+        queue = state.queue
+        waiting = queue.count
+        for _, message_id, topic in queue.remove(message_ids):
+            self._pubsub.emit(trace.SPARED, topic, message_id, peer, reason="removed_from_queue")
+        self._look_for_room(peer, queue)
+        return waiting
+
+    def expire(self, now: float) -> None:
+        """Lose the messages that have waited for too long."""
+        own, other = self._lifetimes
+        self.expires = NEVER
+        for peer in list(self._behind):
+            queue = self._peers[peer].queue
+            expired = queue.expire(now - own, now - other)
+            if expired:
+                self._lose_each(peer, expired, "expired")
+                self._look_for_room(peer, queue)
+            expiry = queue.expiry(own, other)
+            self.expires = min(self.expires, expiry)
+            if expiry == NEVER:
+                del self._behind[peer]
+
     # ---- emptying
 
     def writable(self, peer: Peer, ready: bool) -> None:
@@ -108,46 +178,61 @@ class Outbox:
         if state is None:
             return
         state.queue.writable = ready
-        if ready and (state.queue.waiting or state.queue.has_control):
+        if ready and (state.queue.count or state.queue.has_control):
             self._dirty[peer] = None
 
     def forget(self, peer: Peer, state: PeerState) -> None:
         """The peer is gone."""
         self._dirty.pop(peer, None)
+        self._behind.pop(peer, None)
+        self._losses.pop(peer, None)
         self.discard(peer, state, "peer_left")
 
     def discard(self, peer: Peer, state: PeerState, reason: str) -> None:
         """The messages that wait for the peer are lost, and whoever waits for room need not."""
-        lost = state.queue.discard_messages()
-        state.queue.crowded = False
-        self.crowded.pop(peer, None)
+        lost = state.queue.clear()
         if lost:
             self._pubsub.emit(trace.DROPPED, peer=peer, what="message", reason=reason, count=lost)
-        if state.queue.was_full:
-            state.queue.was_full = False
-            self._pubsub.effects.append(RoomAgain(peer))
+        self.crowded.pop(peer, None)
+        self._tell_room(peer, state.queue)
 
-    def flush(self) -> None:
+    def flush(self, now: float) -> None:
         """Send what waits, to every peer whose line is free; what is left stays for next time."""
         dirty, self._dirty = self._dirty, {}
         for peer in dirty:
             state = self._pubsub.peers.get(peer)
-            # One whose line is not free becomes dirty again when it is.
-            if state is not None and state.queue.writable:
+            if state is None:
+                continue
+            if state.queue.writable:
                 self._send(peer, state.queue)
+            else:  # it becomes dirty again when its line is free
+                self._put_off(peer, state.queue, now)
+
+    def _put_off(self, peer: Peer, queue: PeerQueue, now: float) -> None:
+        if queue.count:
+            queue.put_off(now)
+            self._behind[peer] = None
+            self.expires = min(self.expires, queue.expiry(*self._lifetimes))
 
     def _send(self, peer: Peer, queue: PeerQueue) -> None:
         pubsub = self._pubsub
-        packet = queue.take(MOST_BYTES_PER_SEND, *self._sizes, self._limits)
+        packet = queue.packet(MOST_BYTES_PER_SEND, *self._sizes, self._limits)
         if packet:
             pubsub.effects.append(Send(peer, packet))
-            if pubsub.parameters.trace_packets:
+            if self._trace_packets:
                 pubsub.emit(trace.PACKET_SENT, peer=peer, size=len(packet))
-        if queue.waiting:
+        if queue.count:
             self._dirty[peer] = None
+        if queue.crowded:
+            self._look_for_room(peer, queue)
+
+    def _look_for_room(self, peer: Peer, queue: PeerQueue) -> None:
         if queue.crowded and queue.half_empty():
             queue.crowded = False
             self.crowded.pop(peer, None)
-            if queue.was_full:
-                queue.was_full = False
-                pubsub.effects.append(RoomAgain(peer))
+            self._tell_room(peer, queue)
+
+    def _tell_room(self, peer: Peer, queue: PeerQueue) -> None:
+        if queue.was_full:
+            queue.was_full = False
+            self._pubsub.effects.append(RoomAgain(peer))

@@ -85,6 +85,13 @@ class PubsubParameters(Parameters):
     """Messages that may wait for one peer."""
     queue_bytes: int = Field(default=4 * 1024 * 1024, ge=1)
     """Bytes of messages that may wait for one peer."""
+    publish_queue_seconds: float = Field(default=60.0, gt=0)
+    """Seconds that a message of ours may wait for a peer whose line is not free; then it is lost to
+    this peer, traced as ``expired``. Long, as nobody but us has it. But not longer than peers
+    remember messages (rust 60, the others 120 seconds), or it would go round as a new one."""
+    forward_queue_seconds: float = Field(default=5.0, gt=0)
+    """The same for messages of others that we pass on, and for those that a peer asked for. The
+    peer may have them from others by then, and these are asked for no longer: five heartbeats."""
     max_checks: int = Field(default=16384, ge=1)
     """Messages that may be under check at once."""
     max_checks_per_peer: int = Field(default=8192, ge=1)
@@ -130,7 +137,7 @@ class PubsubParameters(Parameters):
     max_messages_per_rpc: int = Field(default=5000, ge=1)
     """Messages that a peer may send in one RPC; with more it is dropped."""
     max_message_ids_per_rpc: int = Field(default=5000, ge=1)
-    """Ids in IHAVE and IWANT that a peer may send in one RPC; with more it is dropped."""
+    """Ids in IHAVE, IWANT, IDONTWANT that a peer may send in one RPC; with more it is dropped."""
     max_control_messages_per_rpc: int = Field(default=5000, ge=1)
     """IHAVE, IWANT, GRAFT and PRUNE that a peer may send in one RPC, all together; with more it is
     dropped. Peers with more topics in common than this GRAFT all of them at once."""

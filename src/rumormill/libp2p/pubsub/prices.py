@@ -52,6 +52,9 @@ ANSWERED_BYTE = 0.02
 """A byte that we send again because the peer asked for it: much more than it costs to make, as the
 line may be dearer than the core. A peer gets a few megabytes a second that way."""
 
+QUEUED_MESSAGE = 0.1
+"""A message that waits for the peer, looked at because the peer said IDONTWANT."""
+
 DEAR_SIGNATURE = 400.0
 """What a signature must cost to check for messages that bear such to be limited, found right or
 not: nobody signs with such keys but who means harm, or does not know. Who passes them on is not to

@@ -39,6 +39,7 @@ class Publisher:
         self._rules = rules
         self._tell_accepted = pubsub.listeners.accepted
         self._usefulness = pubsub.use
+        self._refusals = pubsub.outbox.refusals
         self._next_sequence = first_sequence
         self._terms: dict[tuple[str, ...], Rules] = {}
         """Of topics that we published on lately: what they agree on."""
@@ -124,13 +125,15 @@ class Publisher:
         reached: list[Peer] = []
         queued: list[Peer] = []
         dropped: dict[Peer, str] = {}
-        frame = message_frame(message)
-        message_frame_to = pubsub.outbox.message_frame
+        parcel = (message_frame(message), message.id, message.topics[0])
+        outbox = pubsub.outbox
         targets = pubsub.router.targets(message, True, now)
         if len(message.topics) > 1:
             targets = dict.fromkeys(targets)
+        if self._refusals and message.id in self._refusals:
+            targets = pubsub.willing(message, targets, _NOBODY)
         for peer in targets:
-            place = message_frame_to(peer, message, frame)
+            place = outbox.send(peer, parcel)
             if place is NEXT:
                 reached.append(peer)
             elif place is BEHIND:

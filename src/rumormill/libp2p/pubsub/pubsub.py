@@ -17,7 +17,7 @@ How a message travels::
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from rumormill.core import trace
@@ -51,7 +51,8 @@ from rumormill.libp2p.effects import (
 from rumormill.libp2p.pubsub.blacklist import BlacklistedPeers
 from rumormill.libp2p.pubsub.inbox import Inbox
 from rumormill.libp2p.pubsub.intake import Intake
-from rumormill.libp2p.pubsub.outbox import Outbox
+from rumormill.libp2p.pubsub.lane import Parcel
+from rumormill.libp2p.pubsub.outbox import NEVER, Outbox
 from rumormill.libp2p.pubsub.parameters import ENVELOPE, PubsubParameters
 from rumormill.libp2p.pubsub.part import Listeners
 from rumormill.libp2p.pubsub.peers import PeerState
@@ -114,6 +115,7 @@ class Pubsub:
         self._control_handlers: dict[type, Callable[[Peer, Any, float], None]] = {}
         self.outbox = Outbox(self, self._kinds)
         self._handlers: dict[type, Callable[[Any, float], None]] = {}
+        self._refusals = self.outbox.refusals
         router.attach(self)
         self.table = SubscriptionTable(self.parameters.max_topics_per_peer)
         """Who listens to what."""
@@ -183,18 +185,18 @@ class Pubsub:
         due = self.router.next_wake()
         if due is not None and due <= now:
             self.router.wake(now)
-        self.outbox.flush()
+        if self.outbox.expires <= now:
+            self.outbox.expire(now)
+        self.outbox.flush(now)
         return effects
 
     def next_wake(self) -> float | None:
-        """At once if something waits to be sent, else when the router wants it."""
+        """At once if something waits to be sent, else when the router wants it or time is up."""
         if self.outbox.waiting:
             return self._now
-        expiry = self._intake.seen.next_expiry()
-        due = self.router.next_wake()
-        if due is None or expiry is None:
-            return expiry if due is None else due
-        return min(due, expiry)
+        times = self._intake.seen.next_expiry(), self.router.next_wake(), self.outbox.expires
+        soonest = min([time for time in times if time is not None])
+        return None if soonest == NEVER else soonest
 
     # ---- what others may know
 
@@ -254,7 +256,8 @@ class Pubsub:
             "blacklisted": len(self.blacklisted),
             "authors": 0 if self._intake.replays is None else len(self._intake.replays),
             **self.toll.sizes(),
-            "queued": sum(state.queue.waiting for state in self.peers.values()),
+            "queued": sum(state.queue.count for state in self.peers.values()),
+            **self.outbox.sizes(),
         }
         for more in self.listeners.sizes:
             sizes.update(more())
@@ -425,16 +428,32 @@ class Pubsub:
 
         Returns to how many.
         """
-        frame, sent = b"", 0
+        parcel: Parcel | None = None
+        sent, outbox = 0, self.outbox
         targets = self.router.targets(message, False, now)
         if len(message.topics) > 1:
             targets = dict.fromkeys(targets)
+        if self._refusals and message.id in self._refusals:
+            targets = self.willing(message, targets, holders)
         for peer in targets:
             if peer not in holders:
-                frame = frame or message_frame(message)
-                self.outbox.message_frame(peer, message, frame, source)
+                parcel = parcel or (message_frame(message), message.id, message.topics[0])
+                outbox.send(peer, parcel, source)
                 sent += 1
         return sent
+
+    def willing(
+        self, message: WireMessage, targets: Iterable[Peer], holders: Mapping[Peer, None]
+    ) -> list[Peer]:
+        """The targets without those that said that they want no copy of the message."""
+        refused = self._refusals.get(message.id, ())
+        willing: list[Peer] = []
+        for peer in targets:
+            if peer not in refused:
+                willing.append(peer)
+            elif peer not in holders:
+                self.emit(trace.SPARED, message.topics[0], message.id, peer, reason="not_queued")
+        return willing
 
     # ---- trace
 

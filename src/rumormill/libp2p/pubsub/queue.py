@@ -1,6 +1,7 @@
 """What waits to be sent to one peer: control first, messages behind it, both bounded.
 
-Messages wait in a :class:`~rumormill.libp2p.pubsub.backlog.Backlog`.
+The messages are a :class:`~rumormill.libp2p.pubsub.backlog.Backlog`. Of control, what is urgent
+(IDONTWANT, GRAFT, PRUNE) leaves before what only tells of messages.
 
 Control is kept as the state that the peer should learn, not as a list of packets: a GRAFT that was
 overtaken by a PRUNE of the same topic is never sent, and a subscription that was taken back before
@@ -13,7 +14,6 @@ from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import Any
 
-from rumormill.core.machine import Peer
 from rumormill.core.protobuf import bytes_field
 from rumormill.libp2p.pubsub.backlog import Backlog
 from rumormill.libp2p.wire.control import ControlKind, MergeRule, Piece, Waiting
@@ -36,48 +36,20 @@ class Place(IntEnum):
 NOWHERE, NEXT, BEHIND = Place  # looked up once, not for every message
 
 
-class PeerQueue:
-    """The outbound side of one peer."""
+class PeerQueue(Backlog):
+    """The outbound side of one peer: its messages, and control before them."""
 
-    __slots__ = (
-        "_control", "_messages", "_subscriptions", "crowded", "was_full", "writable",
-    )  # fmt: skip
+    __slots__ = ("_control", "_subscriptions", "_urgent", "writable")
 
     def __init__(self, most_messages: int, most_bytes: int) -> None:
-        self._messages = Backlog(most_messages, most_bytes)
+        super().__init__(most_messages, most_bytes)
         self._subscriptions: dict[str, bool] = {}
+        self._urgent: dict[MergeRule, Waiting] = {}
         self._control: dict[MergeRule, Waiting] = {}
         self.writable = True
         """Whether the line to the peer takes packets now."""
-        self.crowded = False
-        """Whether more than half of the room was taken since it was last half empty."""
-        self.was_full = False
-        """Whether a message found no room, or a publisher asked for it, since there was last room
-        again."""
 
-    # ---- filling
-
-    def add_message(self, frame: bytes, source: Peer | None = None) -> Place:
-        """Queue a whole RPC frame with one message, that came to us from ``source`` if it is not
-        our own; says where it stands.
-        """
-        messages = self._messages
-        waiting = messages.add(frame, source)
-        if waiting is None:
-            self.was_full = self.crowded = True
-            return NOWHERE
-        if waiting >= messages.half_messages or messages.bytes > messages.half_bytes:
-            self.crowded = True
-        return BEHIND if waiting or not self.writable else NEXT
-
-    def full(self, size: int = 0) -> bool:
-        """Whether a frame of ours of ``size`` bytes would find no room. One frame always fits."""
-        return self._messages.full(size, None)
-
-    def take_evicted(self) -> int:
-        """How many messages were lost since the last time, so that those of others had room."""
-        evicted, self._messages.evicted = self._messages.evicted, 0
-        return evicted
+    # ---- control that waits
 
     def announce(self, topic: str, subscribe: bool) -> None:
         """Tell the peer that we joined or left a topic."""
@@ -86,65 +58,52 @@ class PeerQueue:
 
     def control(self, kind: ControlKind[Any], entry: Any) -> int:
         """Tell the peer what an entry says; returns how much of it (ids, or 1) found no room."""
-        waiting = self._control.get(kind.merge)
+        control = self._urgent if kind.urgent else self._control
+        waiting = control.get(kind.merge)
         if waiting is None:
             waiting = kind.merge()
         lost = waiting.add(kind, entry)
         if waiting:
-            self._control[kind.merge] = waiting
+            control[kind.merge] = waiting
         return lost
-
-    # ---- emptying
-
-    @property
-    def waiting(self) -> int:
-        """Messages that wait."""
-        return len(self._messages)
 
     @property
     def has_control(self) -> bool:
         """Whether anything but messages waits."""
-        return bool(self._subscriptions or self._control)
+        return bool(self._subscriptions or self._urgent or self._control)
 
-    def discard_messages(self) -> int:
-        """Forget the messages; returns how many there were."""
-        count = len(self._messages)
-        self._messages.clear()
-        return count
+    # ---- emptying
 
-    def half_empty(self) -> bool:
-        """Whether there is so much room again that a waiting publisher should go on."""
-        return not self._messages.crowded
-
-    def take(
-        self, most_bytes: int, max_control_size: int, max_rpc_size: int, limits: RpcLimits
+    def packet(
+        self, most_bytes: int, max_control_size: int, most_together: int, limits: RpcLimits
     ) -> bytes:
         """Up to about ``most_bytes`` of whole frames to send now, control first.
 
-        Control that fits rides on the first message instead of in a packet of its own. No RPC holds
-        more than ``max_control_size`` bytes of it, nor more entries and ids than ``limits`` allow.
+        Control that fits rides on the first message instead of in a packet of its own, unless both
+        are more than ``most_together`` bytes. No RPC holds more than ``max_control_size`` bytes of
+        it, nor more entries and ids than ``limits`` allow.
         """
-        frames: list[bytes] = []
-        if self.has_control:
-            frames = self._control_frames(max_control_size, max_rpc_size, limits)
+        if not (self._subscriptions or self._urgent or self._control):
+            return b"".join(self.take(most_bytes)) if self.count else b""
+        frames = self._control_frames(max_control_size, most_together, limits)
         size = sum(map(len, frames))
-        if self._messages and (size < most_bytes or not frames):
-            frames += self._messages.take(most_bytes - size)
+        if self.count and size < most_bytes:
+            frames += self.take(most_bytes - size)
         return b"".join(frames)
 
     def _control_frames(
-        self, max_control_size: int, max_rpc_size: int, limits: RpcLimits
+        self, max_control_size: int, most_together: int, limits: RpcLimits
     ) -> list[bytes]:
         """All control that waits as frames; the last one carries the first message too."""
         rpcs = self._control_rpcs(max_control_size, limits)
         frames = [length_prefixed(rpc) for rpc in rpcs[:-1]]
         last = rpcs[-1]
-        if self._messages:
+        if self.count:
             # Two protobuf messages one behind the other are one message with the fields of both.
-            frame = self._messages.first()
+            frame = self.first()
             message_rpc = frame[prefix_length(frame) :]
-            if len(last) + len(message_rpc) <= max_rpc_size:
-                self._messages.take(1)
+            if len(last) + len(message_rpc) <= most_together:
+                self.take(1)
                 last += message_rpc
         frames.append(length_prefixed(last))
         return frames
@@ -157,10 +116,10 @@ class PeerQueue:
         ]
         pieces = [
             piece
-            for waiting in self._control.values()
+            for waiting in (*self._urgent.values(), *self._control.values())
             for piece in waiting.pieces(max_control_size // 2, limits.message_ids)
         ]
-        self._subscriptions, self._control = {}, {}
+        self._subscriptions, self._urgent, self._control = {}, {}, {}
         rpcs = list(_packed(announcements, max_control_size, limits.subscriptions, 0))
         control = list(
             _packed(pieces, max_control_size, limits.control_messages, limits.message_ids)

@@ -56,7 +56,7 @@ class PubsubServices(Protocol):
     random: random.Random
     parameters: PubsubParameters
     outbox: Outbox
-    """Where messages and control for a peer are put."""
+    """Where messages and control for a peer are put, and where it stands who wants none."""
     address_book: AddressBook
     """Signed records of where the peers are that we met."""
     name_of: Callable[[bytes], Peer]

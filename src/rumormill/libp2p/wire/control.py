@@ -106,6 +106,10 @@ class ControlKind(NamedTuple, Generic[EntryType]):
     most_waiting: int | None = None
     """Topics with such an entry that may wait for one peer; None where they are no more than we
     have."""
+    urgent: bool = False
+    """Whether it leaves before what is not."""
+    most_ids: int | None = None
+    """Ids of this kind that one RPC may carry, where peers read fewer of them than of others."""
 
     def piece(self, entry: EntryType) -> bytes:
         """The entry as a field of the control message."""

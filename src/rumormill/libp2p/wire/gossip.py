@@ -148,8 +148,10 @@ _ONCE = each_id_once(MOST_WAITING_ID_BYTES)
 
 IHAVE = ControlKind("ihave", 1, IHave, _decode_ihave, _encode_ihave, _ONCE)
 IWANT = ControlKind("iwant", 2, IWant, _decode_iwant, _encode_iwant, _ONCE)
-GRAFT = ControlKind("graft", 3, Graft, _decode_graft, _encode_graft, _NEWEST)
-PRUNE = ControlKind("prune", 4, Prune, _decode_prune, _encode_prune, _NEWEST, MOST_WAITING_PRUNES)
+GRAFT = ControlKind("graft", 3, Graft, _decode_graft, _encode_graft, _NEWEST, urgent=True)
+PRUNE = ControlKind(
+    "prune", 4, Prune, _decode_prune, _encode_prune, _NEWEST, MOST_WAITING_PRUNES, urgent=True
+)
 
 GOSSIP_KINDS = ControlKinds(IHAVE, IWANT, GRAFT, PRUNE)
 """What a reader of gossipsub 1.0 knows."""

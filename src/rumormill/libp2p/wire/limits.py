@@ -12,7 +12,7 @@ class RpcLimits(NamedTuple):
     subscriptions: int = 5000
     control_bytes: int = 256 * 1024
     message_ids: int = 5000
-    """In all IHAVE and IWANT of one RPC together, and the peers that PRUNE names."""
+    """In all IHAVE, IWANT and IDONTWANT of one RPC together, and the peers that PRUNE names."""
     topics_per_message: int = 32
     control_messages: int = 5000
     """IHAVE, IWANT, GRAFT and PRUNE of one RPC together."""
@@ -20,9 +20,10 @@ class RpcLimits(NamedTuple):
 
 DEFAULT_LIMITS = RpcLimits()
 
-TAKEN_BY_ALL = RpcLimits(subscriptions=1000, message_ids=5000, control_messages=1000)
-"""What no peer refuses by default, and so the most that we write into one RPC: go, rust, js, and
-rumormill itself, which took no more than 1000 control messages when it was young."""
+TAKEN_BY_ALL = RpcLimits(subscriptions=100, message_ids=5000, control_messages=1000)
+"""What no peer refuses by default, and so the most that we write into one RPC: go, rust (of more
+than 100 subscriptions at once it takes none), js, and rumormill itself, which took no more than
+1000 control messages when it was young."""
 
 
 def within(limits: RpcLimits, others: RpcLimits) -> RpcLimits:

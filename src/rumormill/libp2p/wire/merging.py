@@ -113,11 +113,16 @@ class _Ids:
         return lost
 
     def pieces(self, most_bytes: int, most_ids: int) -> list[Piece]:
-        return [
-            Piece(kind.piece(bare._replace(message_ids=group)), len(group))
-            for bare, (kind, ids) in self._ids.items()
-            for group in _groups(ids, most_bytes, most_ids)
-        ]
+        pieces: list[Piece] = []
+        for bare, (kind, ids) in self._ids.items():
+            most = min(most_ids, kind.most_ids or most_ids)
+            # Where peers read fewer of a kind, each of its ids takes more of what an RPC may hold.
+            weight = -(-most_ids // most)
+            pieces += [
+                Piece(kind.piece(bare._replace(message_ids=group)), len(group) * weight)
+                for group in _groups(ids, most_bytes, most)
+            ]
+        return pieces
 
 
 def _groups(ids: Iterable[bytes], most_bytes: int, most_ids: int) -> list[tuple[bytes, ...]]:
