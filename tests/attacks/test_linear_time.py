@@ -118,6 +118,8 @@ NOT_READERS = {
     "bcos.family", "bep50.family", "libp2p.family", "ndn.family", "live.families",
     "live.family",  # registers and forwards
     "bcos.live.settings", "bep50.live.addresses", "bep50.live.settings", "libp2p.live.settings",
+    "libp2p.gossipsub.score.parameters", "libp2p.gossipsub.score.setting",
+    "libp2p.gossipsub.score.tables", "libp2p.gossipsub.score.topic_parameters",
     "bcos.node.links", "bcos.node.traffic",  # they hand packets to those who read them
     "bep50.live.libtorrent_dht",  # libtorrent has read it
     "bep50.machine.publications", "bep50.main_dht.client", "bep50.overlay.memory",
