@@ -24,6 +24,8 @@ from rumormill.core.machine import (
     PeerLeft,
     Publish,
     Published,
+    PublishedMany,
+    PublishMany,
     Received,
     RoomAgain,
     Send,
@@ -56,6 +58,19 @@ class StreamRenewed(NamedTuple):
     peer: Peer
 
 
+class BeginRelay(NamedTuple):
+    """Take part in ``topic`` and pass its messages on, though nobody here wants them."""
+
+    topic: str
+
+
+class EndRelay(NamedTuple):
+    """Relay ``topic`` no longer; ``quietly`` as with ``Unsubscribe``."""
+
+    topic: str
+    quietly: bool = False
+
+
 class HeldBack(NamedTuple):
     """Nothing is read of ``peer`` for some seconds, for work that pubsub knows nothing of."""
 
@@ -63,6 +78,9 @@ class HeldBack(NamedTuple):
     reason: str
     seconds: float
 
+
+TopicCommand: TypeAlias = PublishMany | BeginRelay | EndRelay
+"""What only this family's applications can want of a topic."""
 
 PubsubInput: TypeAlias = (
     Received
@@ -78,6 +96,7 @@ PubsubInput: TypeAlias = (
     | HeldBack
     | Subscribe
     | Unsubscribe
+    | TopicCommand
 )
 """What :class:`~rumormill.libp2p.pubsub.pubsub.Pubsub` takes."""
 
@@ -88,6 +107,7 @@ PubsubEffect: TypeAlias = (
     | Connect
     | Drop
     | Published
+    | PublishedMany
     | RoomAgain
     | HoldPeer
     | RestPeer

@@ -17,6 +17,7 @@ from rumormill.core.machine import (
     PeerJoined,
     PeerLeft,
     Publish,
+    PublishMany,
     Received,
     RoomAgain,
     Send,
@@ -26,6 +27,8 @@ from rumormill.core.machine import (
     Writable,
 )
 from rumormill.libp2p.effects import (
+    BeginRelay,
+    EndRelay,
     HeldBack,
     PubsubInput,
     StreamLost,
@@ -264,7 +267,8 @@ def test_every_input_is_taken_and_what_is_none_is_refused() -> None:
         PeerJoined("ann", MESHSUB_1_0), Received("ann", b""), Writable("ann", True),
         StreamRestarted("ann"), StreamLost("ann"), StreamRenewed("ann"), Subscribe("t"),
         Publish(("t",), b"rain"), Checked(7, "accept"), CheckedMany(()), Unsubscribe("t"),
-        HeldBack("ann", "frames", 1.0), PeerLeft("ann"),
+        HeldBack("ann", "frames", 1.0), BeginRelay("t"), PublishMany(("t",), (b"sun",)),
+        EndRelay("t"), PeerLeft("ann"),
     ]  # fmt: skip
     assert {type(each) for each in inputs} == set(get_args(PubsubInput))
     bench = gossipsub()

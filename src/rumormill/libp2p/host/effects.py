@@ -15,6 +15,7 @@ from rumormill.core.machine import (
     Hold,
     Publish,
     Published,
+    PublishedMany,
     RoomAgain,
     Send,
     Shutdown,
@@ -30,16 +31,23 @@ from rumormill.core.transport import (
     TransportEffect,
     TransportInput,
 )
-from rumormill.libp2p.effects import PubsubEffect
+from rumormill.libp2p.effects import PubsubEffect, TopicCommand
 
-PubsubCommand: TypeAlias = Publish | CheckedMany | Checked | Subscribe | Unsubscribe
+PubsubCommand: TypeAlias = Publish | CheckedMany | Checked | Subscribe | Unsubscribe | TopicCommand
 """What is for pubsub, and only passes through."""
 
 HostInput: TypeAlias = TransportInput | PubsubCommand | Dial | Hold | Shutdown
 """What a host takes: from its transport, for its pubsub, and from its user."""
 
 HostEffect: TypeAlias = (
-    TransportEffect | DialEnded | Deliver | Check | Published | RoomAgain | TraceEvent
+    TransportEffect
+    | DialEnded
+    | Deliver
+    | Check
+    | Published
+    | PublishedMany
+    | RoomAgain
+    | TraceEvent
 )
 """What a host wants done: by its transport, by whoever checks messages, and told to its user."""
 

@@ -84,15 +84,15 @@ class Backlog:
         self.bytes += size
         return waiting
 
-    def _fits(self, size: int) -> bool:
+    def _fits(self, size: int, count: int = 1) -> bool:
         """Whether there is room. One frame always has it."""
-        return self._count < self._most_messages and (
-            self.bytes + size <= self._most_bytes or not self._count
+        return self._count + count <= self._most_messages and (
+            self.bytes + size <= self._most_bytes or (not self._count and count == 1)
         )
 
-    def full(self, size: int, source: Peer | None) -> bool:
-        """Whether a frame of ``size`` bytes of this source would find no room."""
-        return not self._fits(size) and not self._is_modest(size, source)
+    def full(self, size: int, source: Peer | None, count: int = 1) -> bool:
+        """Whether ``count`` frames of this source, ``size`` bytes in all, would find no room."""
+        return not self._fits(size, count) and not self._is_modest(size, source)
 
     def _is_modest(self, size: int, source: Peer | None) -> bool:
         """Whether another lane is longer than this source's would be with the frame.

@@ -70,9 +70,12 @@ class PeerQueue:
             self.crowded = True
         return BEHIND if waiting or not self.writable else NEXT
 
-    def full(self, size: int = 0) -> bool:
-        """Whether a frame of ours of ``size`` bytes would find no room. One frame always fits."""
-        return self._messages.full(size, None)
+    def full(self, size: int = 0, count: int = 1) -> bool:
+        """Whether ``count`` frames of ours, of ``size`` bytes together, would find no room.
+
+        One frame always fits.
+        """
+        return self._messages.full(size, None, count)
 
     def take_evicted(self) -> int:
         """How many messages were lost since the last time, so that those of others had room."""
