@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rumormill.core.errors import LocalProtocolError, MessageTooLargeError
@@ -12,7 +12,7 @@ from rumormill.core.topic import check_topic
 from rumormill.core.trace import PUBLISHED, TraceEvent
 from rumormill.libp2p.pubsub.intake import Intake
 from rumormill.libp2p.pubsub.message_id import LONGEST_MESSAGE_ID, usable
-from rumormill.libp2p.pubsub.queue import BEHIND, NEXT, Place
+from rumormill.libp2p.pubsub.queue import BEHIND, NEXT, NOWHERE
 from rumormill.libp2p.pubsub.round_robin import round_robin
 from rumormill.libp2p.pubsub.rules import RuleBook, Rules
 from rumormill.libp2p.wire.message import WireMessage, build_message
@@ -70,7 +70,7 @@ class Publisher:
         for message in messages:
             self._accept(message, now)
             targets = self._pubsub.router.targets(message, True, now)
-            plans.append(tuple(dict.fromkeys(targets)))
+            plans.append(tuple(targets if len(topics) == 1 else dict.fromkeys(targets)))
         receipts = self._send_in_turn(messages, plans)
         for message, receipt in zip(messages, receipts, strict=True):
             self._tell_published(message, receipt, now)
@@ -92,7 +92,10 @@ class Publisher:
         pubsub.effects.append(
             TraceEvent(now, pubsub.node, PUBLISHED, topics[0], message.id, None, traced)
         )
-        if self._deliver_own and not pubsub.subscribed.keys().isdisjoint(topics):
+        subscribed = pubsub.subscribed
+        if self._deliver_own and (
+            topics[0] in subscribed or not subscribed.keys().isdisjoint(topics)
+        ):
             self._intake.deliver(message, None, now)
 
     def _agree(self, topics: tuple[str, ...]) -> Rules:
@@ -172,22 +175,17 @@ class Publisher:
     ) -> tuple[Receipt, ...]:
         """Queue each message for each peer of its plan, so that no two peers begin alike."""
         frames = [message_frame(message) for message in messages]
-        places: list[dict[Peer, Place]] = [{} for _ in messages]
+        by_place: list[tuple[list[Peer], ...]] = [([], [], []) for _ in messages]
         message_frame_to = self._pubsub.outbox.message_frame
         for number, peer in round_robin(plans):
             place = message_frame_to(peer, messages[number], frames[number])
-            places[number][peer] = place
-        return tuple(map(_receipt, messages, places))
+            by_place[number][place].append(peer)
+        return tuple(map(_receipt, messages, by_place))
 
 
-def _receipt(message: WireMessage, places: Mapping[Peer, Place]) -> Receipt:
-    return Receipt(
-        message.id,
-        message.topics[0],
-        tuple(peer for peer, place in places.items() if place is NEXT),
-        tuple(peer for peer, place in places.items() if place is BEHIND),
-        {peer: "queue_full" for peer, place in places.items() if not place},
-    )
+def _receipt(message: WireMessage, peers: tuple[list[Peer], ...]) -> Receipt:
+    dropped = dict.fromkeys(peers[NOWHERE], "queue_full")
+    return Receipt(message.id, message.topics[0], tuple(peers[NEXT]), tuple(peers[BEHIND]), dropped)
 
 
 _NOBODY: dict[Peer, None] = {}
