@@ -37,10 +37,12 @@ if TYPE_CHECKING:
     from rumormill.libp2p.live.network import Libp2pNetwork
     from rumormill.live.collector import quiet_collector
     from rumormill.live.network import Network
+    from rumormill.live.relay import Relay
     from rumormill.live.run import run
     from rumormill.live.settings import known_keys
     from rumormill.live.subscription import Subscription
     from rumormill.live.topic import Topic
+    from rumormill.live.topic_events import PeerJoinedTopic, PeerLeftTopic, TopicEvents
     from rumormill.live.validation import Accept, Ignore, Reject, Validation
     from rumormill.typed_open import open
 
@@ -59,14 +61,18 @@ __all__ = [
     "MessageTooLargeError",
     "Network",
     "NotReadyError",
+    "PeerJoinedTopic",
+    "PeerLeftTopic",
     "Receipt",
     "Reject",
     "RejectedError",
+    "Relay",
     "RemoteProtocolError",
     "RumormillError",
     "ScoreParameters",
     "Subscription",
     "Topic",
+    "TopicEvents",
     "TopicScoreParameters",
     "TraceEvent",
     "Validation",
@@ -102,6 +108,10 @@ _HOMES = {
     "known_keys": "live.settings",
     "Subscription": "live.subscription",
     "Topic": "live.topic",
+    "PeerJoinedTopic": "live.topic_events",
+    "PeerLeftTopic": "live.topic_events",
+    "TopicEvents": "live.topic_events",
+    "Relay": "live.relay",
     "Accept": "live.validation",
     "Ignore": "live.validation",
     "Reject": "live.validation",

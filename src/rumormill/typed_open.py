@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @overload
 def open(
-    network: Literal["gossipsub", "floodsub"],
+    network: Literal["gossipsub", "floodsub", "randomsub"],
     *,
     listen: str | Sequence[str] | None = None,
     bootstrap: str | Sequence[str] = (),
@@ -81,8 +81,8 @@ def open(
 
 
 def open(network: str, **settings: Any) -> Opening[Any]:
-    """Open a network: ``gossipsub``, ``floodsub``, ``bep50``, ``bcos``, ``ndn``, or one of another
-    family.
+    """Open a network: ``gossipsub``, ``floodsub``, ``randomsub``, ``bep50``, ``bcos``, ``ndn``, or
+    one of another family.
 
     ``listen`` is where others can reach us; without it, nobody is told of us. ``bootstrap`` are
     addresses to call at once, in the background, and again whenever they are lost. ``key_file``

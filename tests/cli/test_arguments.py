@@ -32,6 +32,7 @@ WRONG = [
     (["pub", "weather", "--peer", NOWHERE, "--data", "x", "--file", "y"], "not both"),
     (["pub", "weather", "--peer", NOWHERE, "--ready", "-1", *TEXT], "--ready"),
     (["node", "--config", "node.toml", "--topic", "weather"], "--config says it all"),
+    (["node", "--config", "node.toml", "--relay", "weather"], "--config says it all"),
     (["keygen"], "Missing option '--out'"),
     (["keygen", "--out", "k", "--nodes", "2"], "--nodes is not for gossipsub: its key is one"),
     (["keygen", "--out", "k", "--network", "bcos", "--nodes", "-1"], "--nodes"),

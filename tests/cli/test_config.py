@@ -14,6 +14,7 @@ listen = "/ip4/127.0.0.1/tcp/4001"
 bootstrap = ["/ip4/127.0.0.1/tcp/4002"]
 key_file = "node.key"
 topics = ["weather", "news"]
+relays = ["sport"]
 D = 8
 heartbeat_interval = 0.7
 
@@ -31,6 +32,7 @@ def test_a_table_becomes_a_plan_and_other_keys_are_settings(tmp_path: Path) -> N
     assert first.bootstrap == ("/ip4/127.0.0.1/tcp/4002",)
     assert first.key_file == tmp_path / "node.key"
     assert first.topics == ("weather", "news")
+    assert first.relays == ("sport",)
     assert first.settings == {"D": 8, "heartbeat_interval": 0.7}
     assert (second.name, second.listen, second.topics) == (
         "floodsub",
@@ -47,12 +49,17 @@ def test_a_table_becomes_a_plan_and_other_keys_are_settings(tmp_path: Path) -> N
         ("", r"no \[\[network\]\] table"),
         ("[network]\nname = 'gossipsub'", "two brackets"),
         ("[[networks]]", "networks: there is no such key"),
-        ("[[network]]", "name: must be one of gossipsub, floodsub, bep50, bcos, ndn, not None"),
+        (
+            "[[network]]",
+            "name: must be one of gossipsub, floodsub, randomsub, bep50, bcos, ndn, not None",
+        ),
         ("[[network]]\nname = 'gossip'", "name: must be one of"),
         ("[[network]]\nname = 'floodsub'\nlisten = 4001", "listen: must be a list of texts"),
         ("[[network]]\nname = 'floodsub'\nlisten = 'here'", "listen .*here"),
         ("[[network]]\nname = 'floodsub'\nbootstrap = ['there']", "bootstrap .*there"),
         ("[[network]]\nname = 'floodsub'\ntopics = ['']", "not empty"),
+        ("[[network]]\nname = 'floodsub'\nrelays = 7", "relays: must be a list of texts"),
+        ("[[network]]\nname = 'floodsub'\nrelays = ['']", "not empty"),
         ("[[network]]\nname = 'floodsub'\nkey_file = 1", "key_file: must be the path"),
     ],
 )

@@ -23,6 +23,26 @@ def test_a_node_relays_between_two_that_do_not_know_each_other(start: Start) -> 
     assert message["received_from"] == address.rpartition("/")[2]
 
 
+def test_a_node_relays_for_others_what_it_does_not_listen_to(start: Start) -> None:
+    node = start("node", "--relay", "weather", "--json", "--status", "0.1")
+    address = node.event("ready")["addresses"][0]
+    sub = start("sub", "weather", "--peer", address, "--json", "--count", "1")
+    sub.event("ready")
+    pub = start("pub", "weather", "--peer", address, "--data", "over the bridge", "--json")
+    assert sub.event("message")["data"] == "over the bridge"
+    assert pub.end() == 0
+    while (status := node.event("status"))["topics"]["weather"]["messages"] < 1:
+        pass
+    assert status["counters"]["relayed"] == 1
+    assert "delivered" not in status["counters"]
+
+
+def test_a_network_that_cannot_relay_says_so(start: Start) -> None:
+    node = start("node", "--network", "ndn", "--relay", "/weather")
+    assert node.end() != 0
+    assert "ndn cannot relay '/weather' for others alone: its nodes forward" in node.errors[-1]
+
+
 def test_a_configured_node_opens_every_network_and_keeps_its_identity(
     start: Start, tmp_path: Path
 ) -> None:

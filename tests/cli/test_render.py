@@ -65,6 +65,8 @@ def test_the_ready_line_has_addresses_id_and_what_the_network_promises() -> None
             "acknowledged": False,
             "signed": True,
             "at_most_once": True,
+            "relays": False,
+            "fanout": True,
         },
     }
 

@@ -22,7 +22,7 @@ def subscriber(start: Start, *arguments: str) -> tuple[Any, str]:
     return sub, sub.event("ready")["addresses"][0]
 
 
-@pytest.mark.parametrize("network", ["gossipsub", "floodsub"])
+@pytest.mark.parametrize("network", ["gossipsub", "floodsub", "randomsub"])
 def test_what_pub_sends_sub_prints(start: Start, network: str) -> None:
     sub, address = subscriber(start, "--network", network, "--count", "1")
     pub = start("pub", "weather", "--network", network, "--peer", address, "--json",

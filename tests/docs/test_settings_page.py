@@ -24,6 +24,7 @@ def test_the_page_is_what_the_code_makes_of_it(page: Any) -> None:
     [
         ("gossipsub", "settings.md"),
         ("floodsub", "settings.md"),
+        ("randomsub", "settings.md"),
         ("bep50", "bep50-settings.md"),
         ("ndn", "ndn-settings.md"),
     ],

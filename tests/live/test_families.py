@@ -89,7 +89,7 @@ def test_what_is_wrong_with_a_family_is_warned_of_once(
 
 
 def test_the_families_of_this_distribution_are_found() -> None:
-    assert network_names()[:3] == ("gossipsub", "floodsub", "bep50")
+    assert network_names()[:4] == ("gossipsub", "floodsub", "randomsub", "bep50")
 
 
 @pytest.mark.parametrize("network", network_names())

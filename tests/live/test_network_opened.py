@@ -14,7 +14,7 @@ from rumormill.core.trace import NETWORK_OPENED, REPEATABLE, TraceEvent
 LOOPBACK = "/ip4/127.0.0.1/tcp/0"
 
 
-@pytest.mark.parametrize("name", ["gossipsub", "floodsub"])
+@pytest.mark.parametrize("name", ["gossipsub", "floodsub", "randomsub"])
 async def test_a_listener_hears_first_that_the_network_is_open_and_what_it_promises(
     name: str,
 ) -> None:

@@ -92,7 +92,7 @@ def test_an_unknown_network_is_named_with_those_there_are() -> None:
         read_settings("gossip", {})
     assert (
         str(caught.value)
-        == "network: must be one of gossipsub, floodsub, bep50, bcos, ndn, not 'gossip'"
+        == "network: must be one of gossipsub, floodsub, randomsub, bep50, bcos, ndn, not 'gossip'"
     )
 
 

@@ -213,10 +213,11 @@ async def test_a_ledger_that_cannot_be_written_is_told(
 
 
 async def test_topics_say_who_listens(ask: Ask, network: rumormill.Network) -> None:
-    async with network.subscribe("weather"):
+    async with network.subscribe("weather"), network.relay("weather"), network.relay("news"):
         found = (await ask().get("/v1/topics")).json()
     assert found["topics"] == [
-        {"topic": "weather", "network": "gossipsub", "subscribed": True, "peers": 0, "mesh": 0}
+        {"topic": "weather", "network": "gossipsub", "subscribed": True, "peers": 0, "mesh": 0},
+        {"topic": "news", "network": "gossipsub", "subscribed": False, "peers": 0, "mesh": 0},
     ]
 
 

@@ -182,7 +182,17 @@ def node(
     peer: Peer = None,
     topic: Annotated[
         list[str] | None,
-        typer.Option("--topic", metavar="T", help="Relay this topic; can be given again."),
+        typer.Option(
+            "--topic", metavar="T", help="Subscribe to this topic, and relay it; again for more."
+        ),
+    ] = None,
+    relay: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--relay",
+            metavar="T",
+            help="Relay this topic for others, and keep nothing of it; can be given again.",
+        ),
     ] = None,
     config: Annotated[
         Path | None,
@@ -190,7 +200,7 @@ def node(
             "--config",
             metavar="FILE",
             help="A TOML file with a [[network]] table for each network: name, listen, bootstrap, "
-            "topics, key_file, certificates, and any setting. Instead of the other options.",
+            "topics, relays, key_file, certificates, and any setting. In place of other options.",
         ),
     ] = None,
     key_file: KeyFile = None,
@@ -231,10 +241,10 @@ def node(
 
     if config is not None:
         who = (key_file, certificates)
-        if any((network, listen, peer, topic, *who, setting, spool, http, http_token_file)):
+        if any((network, listen, peer, topic, relay, *who, setting, spool, http, http_token_file)):
             raise UsageError("--config says it all: --network, --listen, --peer, --topic, "
-                             "--key-file, --certificates, --set, --spool and --http go into the "
-                             "file")  # fmt: skip
+                             "--relay, --key-file, --certificates, --set, --spool and --http go "
+                             "into the file")  # fmt: skip
         whole = load_config(config)
     else:
         name = network or DEFAULT_NETWORK
@@ -242,6 +252,7 @@ def node(
         plan = plan_network(
             name,
             topics=topic or (),
+            relays=relay or (),
             listen=listen or find_family(name).default_listen(settings),
             peers=peer,
             key_file=key_file,

@@ -6,6 +6,7 @@
     bootstrap = [ADDRESS]
     key_file = "node.key"             # relative to this file; made if there is none
     topics = ["weather"]
+    relays = ["news"]                 # passed on for others, listened to by nobody here
     certificates = "nodes/0"          # relative, too, where the network has certificates
     max_connections = 16
 
@@ -17,7 +18,7 @@
     [spool]
     folder = "spool"                  # see rumormill.cli.spool
 
-Every key of a network but the first five is a setting of it.
+Every key of a network but the first six is a setting of it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from rumormill.live.setting_keys import names_files
 from rumormill.live.settings import known_keys
 from rumormill.node.settings import LIMIT_KEYS, HttpLimits, HttpSettings, read_http_settings
 
-OWN_KEYS = ("name", "listen", "bootstrap", "topics", "key_file")
+OWN_KEYS = ("name", "listen", "bootstrap", "topics", "relays", "key_file")
 TABLES = ("network", "http", "spool")
 """What may stand at the top of the file."""
 
@@ -116,6 +117,7 @@ def _plan(table: Mapping[str, Any], folder: Path) -> NetworkPlan:
         bootstrap=_texts(table, "bootstrap"),
         key_file=None if key_file is None else folder / key_file,
         topics=_texts(table, "topics"),
+        relays=_texts(table, "relays"),
         settings=settings,
     ).checked("listen", "bootstrap")
 

@@ -64,7 +64,7 @@ async def start_http(
 async def start_member(
     session: Session, stack: contextlib.AsyncExitStack, plan: NetworkPlan
 ) -> Member:
-    """Open one network and subscribe to its topics, until the stack is closed."""
+    """Open one network, subscribe to its topics and relay others, until the stack is closed."""
     patient = find_family(plan.name).patient
     network = await stack.enter_async_context(session.open(plan, patient))
     member = Member(plan, network)
@@ -75,6 +75,10 @@ async def start_member(
         task = asyncio.create_task(member.relay(topic, messages))
         stack.callback(task.cancel)
         await wait_subscribed(network, topic)
+    for topic in plan.relays:
+        await stack.enter_async_context(network.relay(topic))
+    if plan.relays:
+        stack.callback(network.on_trace(member.count_relayed))
     return member
 
 

@@ -23,6 +23,7 @@ NOT_SETTINGS = {
     "bootstrap": "--peer",
     "peer": "--peer",
     "topics": "--topic",
+    "relays": "--relay",
     "spool": "--spool",
 }
 
@@ -39,6 +40,8 @@ class NetworkPlan:
     """Are dialed again and again until they are there."""
     key_file: Path | None = None
     topics: tuple[str, ...] = ()
+    relays: tuple[str, ...] = ()
+    """Topics that are passed on for others, and that nobody here listens to."""
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def checked(self, listen: str = "--listen", peers: str = "--peer") -> NetworkPlan:
@@ -51,7 +54,9 @@ class NetworkPlan:
         check_addresses(listen, self.listen, self.name)
         check_addresses(peers, (*self.peers, *self.bootstrap), self.name)
         topics = tuple(usable_topic(topic, self.name) for topic in self.topics)
-        return self if topics == self.topics else replace(self, topics=topics)
+        relays = tuple(usable_topic(topic, self.name) for topic in self.relays)
+        unchanged = (topics, relays) == (self.topics, self.relays)
+        return self if unchanged else replace(self, topics=topics, relays=relays)
 
 
 def plan_network(
@@ -62,6 +67,7 @@ def plan_network(
     peers: Iterable[str] | None,
     key_file: Path | None,
     settings: Mapping[str, Any],
+    relays: Iterable[str] = (),
 ) -> NetworkPlan:
     """The plan that a command's options make."""
     rest = dict(settings)
@@ -75,6 +81,7 @@ def plan_network(
         peers=tuple(peers or ()),
         key_file=key_file,
         topics=tuple(topics),
+        relays=tuple(relays),
         settings=rest if listen else {**find_family(network).caller, **rest},
     ).checked()
 

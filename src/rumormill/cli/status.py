@@ -11,6 +11,7 @@ import rumormill
 from rumormill.cli.options import NetworkPlan
 from rumormill.cli.render import Status, TopicStatus
 from rumormill.cli.session import Session
+from rumormill.core.trace import RELAYED
 
 
 class Member:
@@ -26,6 +27,11 @@ class Member:
         async for _ in messages:
             self.messages[topic] += 1
 
+    def count_relayed(self, event: rumormill.TraceEvent) -> None:
+        """Count what was passed on of topics that nobody here listens to."""
+        if event.event == RELAYED and event.topic is not None:
+            self.messages[event.topic] += 1
+
     def status(self) -> Status:
         """How things stand."""
         network = self.network
@@ -35,7 +41,7 @@ class Member:
                 mesh=len(network.mesh(topic)),
                 messages=self.messages[topic],
             )
-            for topic in self.plan.topics
+            for topic in (*self.plan.topics, *self.plan.relays)
         }
         return Status(
             self.plan.name, network.id, len(network.peers), topics, dict(network.counters)

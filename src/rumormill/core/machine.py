@@ -86,6 +86,12 @@ class Published(NamedTuple):
     receipt: Receipt
 
 
+class PublishedMany(NamedTuple):
+    """The answer to :class:`PublishMany`: a receipt for each message, in the order given."""
+
+    receipts: tuple[Receipt, ...]
+
+
 class RoomAgain(NamedTuple):
     """``peer``'s queue was full and now has room: a waiting publisher may go on."""
 
@@ -194,6 +200,17 @@ class Publish(NamedTuple):
     data: bytes
 
 
+class PublishMany(NamedTuple):
+    """The application publishes several messages at once: all of them, or none.
+
+    Not every machine takes it. One that does gives each peer another order of them, so that all are
+    under way as soon as one copy of each has left, however slow the line is.
+    """
+
+    topics: tuple[str, ...]
+    several: Sequence[bytes]
+
+
 class Hold(NamedTuple):
     """While ``paused``, grant no peer room for more messages: the application is behind."""
 
@@ -215,6 +232,6 @@ be held back."""
 __all__ = [
     "Check", "Checked", "CheckedMany", "Connect", "Deliver", "Drop", "Hold",
     "Machine", "MessageInput", "NetworkInput", "Peer", "PeerJoined", "PeerLeft", "Publish",
-    "Published", "Received", "RoomAgain", "Send", "Shutdown", "Subscribe", "TraceEvent",
-    "Unsubscribe", "Verdict", "Writable",
+    "PublishMany", "Published", "PublishedMany", "Received", "RoomAgain", "Send", "Shutdown",
+    "Subscribe", "TraceEvent", "Unsubscribe", "Verdict", "Writable",
 ]  # fmt: skip

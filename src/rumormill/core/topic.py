@@ -31,6 +31,10 @@ class Capabilities(NamedTuple):
     """Messages carry the author's signature, and it was checked."""
     at_most_once: bool = True
     """No subscriber gets a message twice, however often it was sent, while it remembers it."""
+    relays: bool = False
+    """A topic can be passed on for others without subscribing to it (``network.relay``)."""
+    fanout: bool = True
+    """One can publish on a topic without taking part in it."""
 
     @property
     def promises(self) -> dict[str, bool]:

@@ -1,1 +1,1 @@
-"""The libp2p family: floodsub and gossipsub, and the stack below them."""
+"""The libp2p family: floodsub, randomsub and gossipsub, and the stack below them."""

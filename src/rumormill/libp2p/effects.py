@@ -24,6 +24,8 @@ from rumormill.core.machine import (
     PeerLeft,
     Publish,
     Published,
+    PublishedMany,
+    PublishMany,
     Received,
     RoomAgain,
     Send,
@@ -56,6 +58,19 @@ class StreamRenewed(NamedTuple):
     peer: Peer
 
 
+class BeginRelay(NamedTuple):
+    """Take part in ``topic`` and pass its messages on, though nobody here wants them."""
+
+    topic: str
+
+
+class EndRelay(NamedTuple):
+    """Relay ``topic`` no longer; ``quietly`` as with ``Unsubscribe``."""
+
+    topic: str
+    quietly: bool = False
+
+
 class HeldBack(NamedTuple):
     """Nothing is read of ``peer`` for some seconds, for work that pubsub knows nothing of."""
 
@@ -80,6 +95,9 @@ class Blacklist(NamedTuple):
     listed: bool = True
 
 
+TopicCommand: TypeAlias = PublishMany | BeginRelay | EndRelay
+"""What only this family's applications can want of a topic."""
+
 PubsubInput: TypeAlias = (
     Received
     | Checked
@@ -96,6 +114,7 @@ PubsubInput: TypeAlias = (
     | Unsubscribe
     | Blacklist
     | RouterInput
+    | TopicCommand
 )
 """What :class:`~rumormill.libp2p.pubsub.pubsub.Pubsub` takes."""
 
@@ -106,6 +125,7 @@ PubsubEffect: TypeAlias = (
     | Connect
     | Drop
     | Published
+    | PublishedMany
     | RoomAgain
     | HoldPeer
     | RestPeer

@@ -1,4 +1,4 @@
-"""The libp2p family, as the rest of the house knows it: gossipsub and floodsub."""
+"""The libp2p family, as the rest of the house knows it: gossipsub, floodsub and randomsub."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ ADDRESSES = ("/ip4/", "/ip6/", "/dns/", "/dns4/", "/dns6/")
 
 
 class Libp2pFamily(Family):
-    """gossipsub and floodsub over TCP, Noise and yamux."""
+    """gossipsub, floodsub and randomsub over TCP, Noise and yamux."""
 
     name = "libp2p"
-    networks = ("gossipsub", "floodsub")
+    networks = ("gossipsub", "floodsub", "randomsub")
     order = 0
     listen = "/ip4/127.0.0.1/tcp/0"
     listen_example = "/ip4/0.0.0.0/tcp/4001"
@@ -117,7 +117,7 @@ class Libp2pFamily(Family):
             DemoAct(
                 "gossipsub",
                 "every message, in a mesh",
-                also=("floodsub",),
+                also=("floodsub", "randomsub"),
                 topic="weather",
                 messages=400,
             ),

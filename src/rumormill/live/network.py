@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import ClassVar, Self
 
@@ -34,9 +34,11 @@ from rumormill.live.changes import Changes
 from rumormill.live.checker import Checker, Subject
 from rumormill.live.deliveries import Deliveries, DeliverListener
 from rumormill.live.driver import Driver, TraceListener
+from rumormill.live.relay import Relay, Relays
 from rumormill.live.subscription import Subscription, WhenFull
 from rumormill.live.summaries import EACH
 from rumormill.live.topic import Topic
+from rumormill.live.topic_events import TopicEvents, TopicWatch
 from rumormill.live.trace_listeners import TraceListeners
 from rumormill.live.validation import ValidatorFunction, Validators
 
@@ -49,6 +51,7 @@ SHIFTS = frozenset(
     (
         trace.PEER_SUBSCRIBED, trace.PEER_UNSUBSCRIBED, trace.GRAFTED, trace.PRUNED,
         trace.PEER_JOINED, trace.PEER_LEFT, trace.SUBSCRIBED, trace.UNSUBSCRIBED,
+        trace.RELAY_BEGAN, trace.RELAY_ENDED,
     )
 )  # fmt: skip
 """Events that may change who would get a message."""
@@ -105,6 +108,8 @@ class Network(ABC):
         """By the name of the node: how we have told that the network is open."""
         self._before_opening: list[Callable[[], None]] = []
         """Events of ours that wait for that: until then our name may be unknown."""
+        self._relays = Relays(self._begin_relay, self._end_relay)
+        self._topic_watch = TopicWatch(self.shifts, driver.on_trace, self.subscribers)
         self._changes = Changes()
         self._stop_watching: Callable[[], None] | None = None
         self._at_close: list[Callable[[], Awaitable[None]]] = []
@@ -168,6 +173,17 @@ class Network(ABC):
         :class:`ConnectError` that names the address and says why.
         """
 
+    instead_of_relay: ClassVar[str] = "subscribe to it, and leave its messages unread"
+    """What to do where topics cannot be relayed; for the sentence that says so."""
+
+    def _begin_relay(self, topic: str) -> None:
+        """Pass the topic on from now on; only where ``capabilities.relays``."""
+        raise NotImplementedError
+
+    def _end_relay(self, topic: str) -> None:
+        """Pass it on no longer."""
+        raise NotImplementedError
+
     @abstractmethod
     def _has_targets(self, topics: tuple[str, ...]) -> bool:
         """Whether anyone would get a message that is published now."""
@@ -201,6 +217,23 @@ class Network(ABC):
         :class:`NotReadyError` if none comes. ``timeout`` seconds are what publishing itself may
         take. Our own validator of the topic is asked first (:class:`RejectedError`).
         """
+
+    async def publish_many(
+        self,
+        topic: str | Sequence[str],
+        several: Iterable[bytes],
+        *,
+        ready: float | None = None,
+        timeout: float = 5.0,
+    ) -> tuple[Receipt, ...]:
+        """Publish several messages; a receipt for each, in their order.
+
+        Where the network has no better way, one after the other as :meth:`publish` does. An error
+        ends it, and those before have left.
+        """
+        return tuple(
+            [await self.publish(topic, each, ready=ready, timeout=timeout) for each in several]
+        )
 
     async def _judge_own(self, topics: tuple[str, ...], data: bytes) -> None:
         for topic in topics:
@@ -304,9 +337,38 @@ class Network(ABC):
         """The topics that we listen to."""
         return self._deliveries.topics
 
-    def topic(self, name: str) -> Topic:
-        """A topic as an object of its own."""
-        return Topic(self, name)
+    def topic(self, name: str, *, fanout_only: bool = False) -> Topic:
+        """A topic as an object of its own; ``fanout_only``: one to publish on, and nothing else."""
+        return Topic(self, name, fanout_only=fanout_only)
+
+    def relay(self, topic: str) -> Relay:
+        """Pass the messages of a topic on from now on, for others: none is delivered here.
+
+        It lasts until the last handle of the topic is closed: see :mod:`rumormill.live.relay`.
+        Raises :class:`LocalProtocolError` where a network has no such thing
+        (``capabilities.relays``).
+        """
+        self._check_open()
+        check_topic(topic)
+        if not self.capabilities.relays:
+            raise LocalProtocolError(
+                f"{self.name} cannot relay {topic!r} for others alone: {self.instead_of_relay}"
+            )
+        return self._relays.add(topic)
+
+    @property
+    def relayed(self) -> tuple[str, ...]:
+        """The topics that :meth:`relay` keeps."""
+        return self._relays.topics
+
+    def topic_events(self, topic: str) -> TopicEvents:
+        """Who begins and who ends to listen to a topic, those first who do so already.
+
+        See :mod:`rumormill.live.topic_events`. What is told is what :meth:`subscribers` knows.
+        """
+        self._check_open()
+        self.subscribers(check_topic(topic))  # raises for what is no topic of this network
+        return self._topic_watch.watch(topic)
 
     def add_validator(
         self,
@@ -339,6 +401,8 @@ class Network(ABC):
         """
         return {
             **self._deliveries.sizes(),
+            "relays": len(self._relays),
+            "topic_events": len(self._topic_watch),
             "checks": self._checker.pending,
             "validators": self._validators.running,
             "waiting": self._changes.waiting,
@@ -455,6 +519,8 @@ class Network(ABC):
         self._changes.happened()
         self._driver.wake()
         self._deliveries.close()
+        self._relays.close()
+        self._topic_watch.close()
         await self._validators.close(VALIDATORS_SHARE * self._close_timeout)
         self._driver.wake()
         try:

@@ -104,11 +104,11 @@ class _Description:
             {
                 "topic": topic,
                 "network": network.name,
-                "subscribed": True,
+                "subscribed": topic in network.topics,
                 "peers": len(network.subscribers(topic)),
                 "mesh": len(network.mesh(topic)),
             }
             for network in self._parts.networks
-            for topic in network.topics
+            for topic in dict.fromkeys((*network.topics, *network.relayed))
         ]
         return JSONResponse({"topics": topics})

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from rumormill.core.errors import LocalProtocolError
-from rumormill.core.machine import Deliver, Published
+from rumormill.core.machine import Deliver, Published, PublishedMany
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.trace import DROPPED, TraceEvent, type_of_field
@@ -96,3 +96,8 @@ class Record:
         """The receipt of a message that the application of ``node`` published."""
         if self._keep_deliveries:
             self.receipts[node.name].append(effect.receipt)
+
+    def on_published_many(self, node: Node, effect: PublishedMany) -> None:
+        """The receipts of several that it published together."""
+        if self._keep_deliveries:
+            self.receipts[node.name] += effect.receipts

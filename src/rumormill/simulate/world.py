@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from rumormill.core.errors import LocalProtocolError
-from rumormill.core.machine import Check, Checked, Deliver, Published, RoomAgain
+from rumormill.core.machine import Check, Checked, Deliver, Published, PublishedMany, RoomAgain
 from rumormill.core.trace import TraceEvent
 from rumormill.simulate.clock import Clock
 from rumormill.simulate.connection import End
@@ -113,6 +113,7 @@ class Adapter:
                 TraceEvent: self.record.on_trace_event,
                 Deliver: self.record.on_deliver,
                 Published: self.record.on_published,
+                PublishedMany: self.record.on_published_many,
                 RoomAgain: nothing_to_do,
                 Check: world.on_check,
             }

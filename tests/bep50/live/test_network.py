@@ -183,6 +183,20 @@ async def test_values_that_are_no_strings_come_bencoded(key_file: Path, topic: s
         assert await take(messages) == [b"text"]
 
 
+async def test_who_takes_part_in_a_topic_is_told(key_file: Path, topic: str) -> None:
+    async with pair(key_file, topic) as (left, right), left.topic_events(topic) as events:
+        assert await events.get(timeout=10) == rumormill.PeerJoinedTopic(topic, right.addresses[0])
+
+
+async def test_several_values_are_published_one_after_the_other(key_file: Path, topic: str) -> None:
+    async with pair(key_file, topic) as (left, _):
+        receipts = await left.publish_many(topic, [b"rain", b"sun"], ready=10)
+        first, second = [each.fields["seq"] for each in receipts]
+        assert second == first + 1
+        newest = left.latest(topic)
+        assert newest is not None and newest.data == b"sun"
+
+
 async def test_the_network_says_what_it_promises(key_file: Path, topic: str) -> None:
     async with pair(key_file, topic) as (left, right):
         promises = left.capabilities

@@ -47,7 +47,7 @@ def adds_up(rows: list[dict[str, Any]], total: dict[str, Any]) -> bool:
     return all(sum(row[name] for row in rows) == total[name] for name in names)
 
 
-@pytest.mark.parametrize("network", ["gossipsub", "floodsub", "bcos", "ndn"])
+@pytest.mark.parametrize("network", ["gossipsub", "floodsub", "randomsub", "bcos", "ndn"])
 def test_every_message_arrives_and_what_is_printed_adds_up(start: Start, network: str) -> None:
     demo = start("demo", "--network", network, "--no-spark", *FEW)
     workers = workers_of(demo)

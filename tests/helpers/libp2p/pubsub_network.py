@@ -13,10 +13,11 @@ from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter
 from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.pubsub import Pubsub
+from rumormill.libp2p.pubsub.randomsub import RandomsubParameters, RandomsubRouter
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.simulate import Link, Simulation
 
-Kind: TypeAlias = Literal["gossipsub", "floodsub"]
+Kind: TypeAlias = Literal["gossipsub", "floodsub", "randomsub"]
 
 TOPIC = "weather"
 
@@ -40,7 +41,9 @@ def machine(
 ) -> Pubsub:
     """The pubsub machine of one node."""
     router: Router = FloodsubRouter()
-    if kind == "gossipsub":
+    if kind == "randomsub":
+        router = RandomsubRouter(RandomsubParameters(network_size=50))
+    elif kind == "gossipsub":
         router = GossipsubRouter(GossipsubParameters(**(gossipsub or {})))
     return Pubsub(
         node=name,

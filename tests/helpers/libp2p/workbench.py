@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from rumormill.core.machine import (
@@ -14,6 +15,8 @@ from rumormill.core.machine import (
     PeerLeft,
     Publish,
     Published,
+    PublishedMany,
+    PublishMany,
     Received,
     Send,
     Subscribe,
@@ -25,12 +28,14 @@ from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.trace import TraceEvent
 from rumormill.core.transport import RestPeer
+from rumormill.libp2p.effects import BeginRelay, EndRelay
 from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter
 from rumormill.libp2p.gossipsub.features import MESHSUB_1_0
 from rumormill.libp2p.gossipsub.score import DEFAULT_SCORE, ScoreParameters
 from rumormill.libp2p.pubsub.floodsub import FLOODSUB, FloodsubRouter
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.pubsub import Pubsub
+from rumormill.libp2p.pubsub.randomsub import RANDOMSUB, RandomsubParameters, RandomsubRouter
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.stack.keys import PrivateKey
 from rumormill.libp2p.wire import (
@@ -168,6 +173,17 @@ class Workbench:
     def unsubscribe(self, topic: str) -> None:
         self.feed(Unsubscribe(topic))
 
+    def relay(self, topic: str) -> None:
+        self.feed(BeginRelay(topic))
+
+    def end_relay(self, topic: str) -> None:
+        self.feed(EndRelay(topic))
+
+    def publish_many(self, topic: str, several: Sequence[bytes]) -> tuple[Receipt, ...]:
+        effects = self.feed(PublishMany((topic,), several))
+        (published,) = [effect for effect in effects if isinstance(effect, PublishedMany)]
+        return published.receipts
+
     def publish(self, topic: str | tuple[str, ...], data: bytes = b"data") -> Receipt:
         topics = (topic,) if isinstance(topic, str) else topic
         effects = self.feed(Publish(topics, data))
@@ -296,9 +312,16 @@ def floodsub(**parameters: Any) -> Workbench:
     return Workbench(FloodsubRouter(), **parameters)
 
 
+def randomsub(seed: int = 1, **parameters: Any) -> Workbench:
+    """A bench with a randomsub router; its own parameters are told from pubsub's."""
+    own = {key: parameters.pop(key) for key in list(parameters) if key in _RANDOMSUB_KEYS}
+    return Workbench(RandomsubRouter(RandomsubParameters(**own)), seed=seed, **parameters)
+
+
+_RANDOMSUB_KEYS = set(RandomsubParameters.model_fields)
 _GOSSIPSUB_KEYS = set(GossipsubParameters.model_fields)
 
 __all__ = [
-    "FLOODSUB", "MESHSUB_1_0", "Workbench", "floodsub", "gossipsub", "identity", "items",
-    "origin_id", "signed",
+    "FLOODSUB", "MESHSUB_1_0", "RANDOMSUB", "Workbench", "floodsub", "gossipsub", "identity",
+    "items", "origin_id", "randomsub", "signed",
 ]  # fmt: skip

@@ -17,6 +17,7 @@ from rumormill.core.machine import (
     PeerJoined,
     PeerLeft,
     Publish,
+    PublishMany,
     Received,
     RoomAgain,
     Send,
@@ -26,7 +27,9 @@ from rumormill.core.machine import (
     Writable,
 )
 from rumormill.libp2p.effects import (
+    BeginRelay,
     Blacklist,
+    EndRelay,
     HeldBack,
     PubsubInput,
     RouterInput,
@@ -267,7 +270,8 @@ def test_every_input_is_taken_and_what_is_none_is_refused() -> None:
         PeerJoined("ann", MESHSUB_1_0), Received("ann", b""), Writable("ann", True),
         StreamRestarted("ann"), StreamLost("ann"), StreamRenewed("ann"), Subscribe("t"),
         Publish(("t",), b"rain"), Checked(7, "accept"), CheckedMany(()), Unsubscribe("t"),
-        HeldBack("ann", "frames", 1.0), PeerLeft("ann"), Blacklist("ann"), AddDirectPeer("bob"),
+        HeldBack("ann", "frames", 1.0), BeginRelay("t"), PublishMany(("t",), (b"sun",)),
+        EndRelay("t"), PeerLeft("ann"), Blacklist("ann"), AddDirectPeer("bob"),
     ]  # fmt: skip
     kinds = set(get_args(PubsubInput)) - {RouterInput}
     assert {type(each) for each in inputs} == kinds | {AddDirectPeer}

@@ -44,6 +44,8 @@ def test_a_forwarder_a_subscriber_and_a_publisher(start: StartCommand, tmp_path:
         "acknowledged": True,
         "signed": False,
         "at_most_once": True,
+        "relays": False,
+        "fanout": True,
     }
     for address in (tcp, unix):
         pub = start(

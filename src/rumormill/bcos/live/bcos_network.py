@@ -72,6 +72,7 @@ class BcosNetwork(Network):
     """
 
     repeatable: ClassVar[frozenset[str]] = frozenset(("unanswered", "verification"))
+    instead_of_relay: ClassVar[str] = "its nodes pass on what their settings say, of every topic"
 
     def __init__(
         self,

@@ -85,6 +85,7 @@ class Bep50Network(ValueNetwork):
 
     when_full: ClassVar[WhenFull] = "drop_oldest"
     shifts: ClassVar[frozenset[str]] = Network.shifts | {JOINED}
+    instead_of_relay: ClassVar[str] = "join it, and its newest value is kept and passed on"
 
     def __init__(self, name: str, settings: Bep50Settings) -> None:
         live = settings.live
@@ -109,7 +110,7 @@ class Bep50Network(ValueNetwork):
             id=own_id.hex(),
             driver=self._driver,
             capabilities=Capabilities(
-                largest_message=LARGEST_DATA, every_message=False, acknowledged=True
+                largest_message=LARGEST_DATA, every_message=False, acknowledged=True, fanout=False
             ),
             subject=Subject(genuine, self._messages),
             validator_concurrency=live.validator_concurrency,

@@ -15,6 +15,7 @@ from rumormill.core.machine import (
     Hold,
     Publish,
     Published,
+    PublishedMany,
     RoomAgain,
     Send,
     Shutdown,
@@ -30,10 +31,17 @@ from rumormill.core.transport import (
     TransportEffect,
     TransportInput,
 )
-from rumormill.libp2p.effects import Blacklist, PubsubEffect, RouterInput
+from rumormill.libp2p.effects import Blacklist, PubsubEffect, RouterInput, TopicCommand
 
 PubsubCommand: TypeAlias = (
-    Publish | CheckedMany | Checked | Subscribe | Unsubscribe | Blacklist | RouterInput
+    Publish
+    | CheckedMany
+    | Checked
+    | Subscribe
+    | Unsubscribe
+    | Blacklist
+    | RouterInput
+    | TopicCommand
 )
 """What is for pubsub, and only passes through."""
 
@@ -41,7 +49,14 @@ HostInput: TypeAlias = TransportInput | PubsubCommand | Dial | Hold | Shutdown
 """What a host takes: from its transport, for its pubsub, and from its user."""
 
 HostEffect: TypeAlias = (
-    TransportEffect | DialEnded | Deliver | Check | Published | RoomAgain | TraceEvent
+    TransportEffect
+    | DialEnded
+    | Deliver
+    | Check
+    | Published
+    | PublishedMany
+    | RoomAgain
+    | TraceEvent
 )
 """What a host wants done: by its transport, by whoever checks messages, and told to its user."""
 

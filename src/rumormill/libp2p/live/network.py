@@ -1,4 +1,4 @@
-"""The libp2p family: gossipsub and floodsub over TCP, Noise and yamux.
+"""The libp2p family: gossipsub, floodsub and randomsub over TCP, Noise and yamux.
 
 async with rumormill.open("floodsub", bootstrap=["/dns4/example.org/tcp/4001"]) as network:
     await network.publish("weather", b"rain at noon", ready=10)
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
 from rumormill.core.ed25519 import use_native
@@ -19,6 +19,8 @@ from rumormill.core.machine import (
     MessageInput,
     Publish,
     Published,
+    PublishedMany,
+    PublishMany,
     RoomAgain,
     Shutdown,
 )
@@ -27,7 +29,13 @@ from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities
 from rumormill.core.trace import CONNECTION_REFUSED, SLOW_PEER, TraceEvent
 from rumormill.core.transport import Dial, Listening, TransportInput
-from rumormill.libp2p.effects import Blacklist, RouterInput
+from rumormill.libp2p.effects import (
+    BeginRelay,
+    Blacklist,
+    EndRelay,
+    RouterInput,
+    TopicCommand,
+)
 from rumormill.libp2p.gossipsub.direct import AddDirectPeer, RemoveDirectPeer
 from rumormill.libp2p.gossipsub.router import GossipsubRouter
 from rumormill.libp2p.gossipsub.score import PeerScore, Score, TopicScoreParameters
@@ -38,7 +46,9 @@ from rumormill.libp2p.live.addresses import Multiaddrs
 from rumormill.libp2p.live.key_file import load_or_create_key, new_key
 from rumormill.libp2p.live.settings import Libp2pSettings
 from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
+from rumormill.libp2p.pubsub.parameters import ENVELOPE
 from rumormill.libp2p.pubsub.pubsub import Pubsub
+from rumormill.libp2p.pubsub.randomsub import RandomsubRouter
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.stack.address_book import AddressBook
 from rumormill.libp2p.stack.keys import PrivateKey
@@ -64,7 +74,7 @@ if os.environ.get("RUMORMILL_NATIVE") == "0":
 
 
 class Libp2pNetwork(MessageNetwork):
-    """A gossipsub or floodsub network."""
+    """A gossipsub, floodsub or randomsub network."""
 
     repeatable: ClassVar[frozenset[str]] = frozenset((STREAM_REFUSED, STREAM_LOST))
 
@@ -75,9 +85,9 @@ class Libp2pNetwork(MessageNetwork):
         self._pubsub = _pubsub(name, settings, identity)
         self._host = _host(settings, identity, self._pubsub)
         self._names = PeerNames()
-        self._driver: Driver[MessageInput | TransportInput | Dial | Blacklist | RouterInput] = (
-            Driver(self._host)
-        )
+        self._driver: Driver[
+            MessageInput | TopicCommand | TransportInput | Dial | Blacklist | RouterInput
+        ] = Driver(self._host)
         super().__init__(
             name=name,
             id=identity.peer,
@@ -85,6 +95,7 @@ class Libp2pNetwork(MessageNetwork):
             capabilities=Capabilities(
                 largest_message=settings.pubsub.max_message_size,
                 signed=settings.pubsub.signing == "StrictSign",
+                relays=True,
             ),
             subject=Subject(genuine, self._messages),
             validator_concurrency=settings.live.validator_concurrency,
@@ -119,7 +130,9 @@ class Libp2pNetwork(MessageNetwork):
         return tuple(self._pubsub.subscribers(topic))
 
     def mesh(self, topic: str) -> tuple[str, ...]:
-        """The mesh of the topic; in floodsub, everybody who listens to it."""
+        """The mesh of the topic; in floodsub, everybody who listens to it; in randomsub, those who
+        get every message without a throw of the dice.
+        """
         return self._pubsub.mesh(topic)
 
     def _messages(self, wire: WireMessage, peer: str | None) -> Iterator[Message]:
@@ -189,6 +202,34 @@ class Libp2pNetwork(MessageNetwork):
 
     def _publish(self, topics: tuple[str, ...], data: bytes) -> Receipt:
         return self._driver.ask(Publish(topics, data), Published).receipt
+
+    def _most_together(self) -> tuple[int, int]:
+        """Half a queue: as soon as there is room again, there is so much."""
+        most, most_bytes = super()._most_together()
+        pubsub = self._settings.pubsub
+        half, half_bytes = pubsub.queue_messages // 2, pubsub.queue_bytes // 2
+        most = max(1, min(most, half, half_bytes // (2 * ENVELOPE)))
+        return most, min(most_bytes, half_bytes - most * ENVELOPE)
+
+    def _has_room_for(self, topics: tuple[str, ...], several: Sequence[bytes]) -> bool:
+        size = sum(map(len, several))
+        if not self._pubsub.full_for(topics, size, len(several)):
+            return True
+        self._pubsub.watch_room(topics, size, len(several))
+        return False
+
+    def _publish_together(
+        self, topics: tuple[str, ...], several: Sequence[bytes]
+    ) -> Sequence[Receipt]:
+        return self._driver.ask(PublishMany(topics, several), PublishedMany).receipts
+
+    # ---- relay
+
+    def _begin_relay(self, topic: str) -> None:
+        self._driver.feed(BeginRelay(topic))
+
+    def _end_relay(self, topic: str) -> None:
+        self._driver.feed(EndRelay(topic, quietly=self.closed))
 
     # ---- connect
 
@@ -277,6 +318,8 @@ def _pubsub(name: str, settings: Libp2pSettings, identity: PrivateKey) -> Pubsub
 def _router(name: str, settings: Libp2pSettings) -> Router:
     if name == "floodsub":
         return FloodsubRouter()
+    if name == "randomsub":
+        return RandomsubRouter(settings.randomsub)
     return GossipsubRouter(settings.router, settings.score)
 
 

@@ -1,4 +1,4 @@
-"""The keys of gossipsub and floodsub, and the part that each of them belongs to.
+"""The keys of gossipsub, floodsub and randomsub, and the part that each of them belongs to.
 
 A key goes to the router, pubsub, the host, its connections, or this room.
 """
@@ -19,6 +19,7 @@ from rumormill.libp2p.gossipsub.score.parameters import ScoreParameters
 from rumormill.libp2p.gossipsub.score.setting import ScoreSetting
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
+from rumormill.libp2p.pubsub.randomsub import RandomsubParameters
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.stack.limits import ConnectionLimits
 from rumormill.libp2p.stack.multiaddr import Multiaddr
@@ -39,6 +40,13 @@ class Libp2pParameters(LiveParameters):
         Multiaddr.parse(address)
 
 
+ROUTERS: Mapping[str, tuple[type[Parameters], ...]] = {
+    "gossipsub": (GossipsubParameters, ScoreSetting),
+    "randomsub": (RandomsubParameters,),
+}
+"""Of the networks whose router has parameters: which."""
+
+
 class Libp2pSettings(NamedTuple):
     """The settings of one libp2p network, each with the part that it belongs to."""
 
@@ -46,16 +54,17 @@ class Libp2pSettings(NamedTuple):
     host: HostParameters
     pubsub: PubsubParameters
     router: GossipsubParameters
-    """Without meaning for floodsub, which has no parameters."""
+    """Without meaning for the other networks."""
     score: ScoreParameters | None
-    """None where peers are not scored; without meaning for floodsub, too."""
+    """None where peers are not scored; without meaning for the other networks, too."""
+    randomsub: RandomsubParameters
+    """Without meaning for the other networks."""
 
 
 def known_keys(network: str) -> dict[str, Key]:
     """Every key of the network, by name."""
     parts: list[type[Parameters]] = [Libp2pParameters, HostParameters, PubsubParameters]
-    if network == "gossipsub":
-        parts += [GossipsubParameters, ScoreSetting]
+    parts += ROUTERS.get(network, ())
     keys = {name: key for part in parts for name, key in keys_of(part).items()}
     del keys["connection"]
     hints = get_type_hints(ConnectionLimits)
@@ -75,6 +84,7 @@ def read_settings(network: str, values: Mapping[str, Any]) -> Libp2pSettings:
         pubsub=part_of(PubsubParameters, values),
         router=part_of(GossipsubParameters, values),
         score=part_of(ScoreSetting, values).parameters,
+        randomsub=part_of(RandomsubParameters, values),
     )
 
 
@@ -97,15 +107,16 @@ def settings_page() -> SettingsPage:
     return SettingsPage(
         "settings.md",
         "gossipsub",
-        """# Settings of gossipsub and floodsub
+        """# Settings of gossipsub, floodsub and randomsub
 
 The same keys everywhere: `rumormill.open("gossipsub", D=8)`, `--set D=8` on the command line, and
 `D = 8` in a table of `node.toml`. A wrong value or an unknown key is named in one sentence.
-floodsub has all but those under "gossipsub". This page is made by `make docs`.
+Each has all but those under the name of another one. This page is made by `make docs`.
 """,
         {
             "The network": (LiveParameters, Libp2pParameters),
             "gossipsub": (GossipsubParameters, GaterParameters, ScoreSetting),
+            "randomsub": (RandomsubParameters,),
             "Messages and topics": (PubsubParameters,),
             "Peers and connections": (HostParameters,),
             "Limits of one connection": (ConnectionLimits,),

@@ -4,10 +4,12 @@ from rumormill.libp2p.pubsub.floodsub import FLOODSUB, FloodsubRouter
 from rumormill.libp2p.pubsub.parameters import PubsubParameters, TopicRules
 from rumormill.libp2p.pubsub.part import Part
 from rumormill.libp2p.pubsub.pubsub import Pubsub
+from rumormill.libp2p.pubsub.randomsub import RANDOMSUB, RandomsubParameters, RandomsubRouter
 from rumormill.libp2p.pubsub.rejections import RejectionLimit
 from rumormill.libp2p.pubsub.router import Admission, PubsubServices, Router
 
 __all__ = [
-    "FLOODSUB", "Admission", "FloodsubRouter", "Part", "Pubsub", "PubsubParameters",
-    "PubsubServices", "RejectionLimit", "Router", "TopicRules",
+    "FLOODSUB", "RANDOMSUB", "Admission", "FloodsubRouter", "Part", "Pubsub", "PubsubParameters",
+    "PubsubServices", "RandomsubParameters", "RandomsubRouter", "RejectionLimit", "Router",
+    "TopicRules",
 ]  # fmt: skip

@@ -96,15 +96,15 @@ class Backlog:
             self._make_room(size, source)
         return True
 
-    def _fits(self, size: int) -> bool:
+    def _fits(self, size: int, count: int = 1) -> bool:
         """Whether there is room. One message always has it."""
-        return self.count < self._most_messages and (
-            self.bytes + size <= self._most_bytes or not self.count
+        return self.count + count <= self._most_messages and (
+            self.bytes + size <= self._most_bytes or (not self.count and count == 1)
         )
 
-    def full(self, size: int = 0, source: Peer | None = None) -> bool:
-        """Whether a message of ``size`` bytes of this source would find no room."""
-        return not self._fits(size) and not self._is_modest(size, source)
+    def full(self, size: int = 0, source: Peer | None = None, count: int = 1) -> bool:
+        """Whether ``count`` messages of this source, ``size`` bytes in all, would find no room."""
+        return not self._fits(size, count) and not self._is_modest(size, source)
 
     def _is_modest(self, size: int, source: Peer | None) -> bool:
         """Whether another lane is longer than this source's would be with the message.

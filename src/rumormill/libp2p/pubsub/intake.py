@@ -68,6 +68,7 @@ class Intake:
         self._tell_duplicate = pubsub.listeners.duplicate
         self._listening = pubsub.listening
         self._blacklisted = pubsub.blacklisted.authors
+        self._subscribed = pubsub.subscribed
         self._hold_checks = parameters.hold_checks_per_peer
         self._hold_bytes = parameters.max_check_bytes // 32
 
@@ -248,7 +249,10 @@ class Intake:
         )
 
     def deliver(self, message: WireMessage, source: Peer | None, now: float) -> Peer | None:
-        """Hand the message to our own subscriptions of its topics; returns its author's name."""
+        """Hand the message to our own subscriptions of its topics; returns its author's name.
+
+        Of a topic that we only relay, somebody else's message is traced and nothing more.
+        """
         pubsub = self._pubsub
         sender = None
         if message.sender_id is not None and message.signature is not None:
@@ -256,7 +260,7 @@ class Intake:
         sequence, data, message_id = message.sequence, message.data, message.id
         fields = {} if sequence is None else {"sequence": int.from_bytes(sequence, "big")}
         for topic in message.topics:
-            if topic in self._listening:
+            if topic in self._subscribed:
                 delivered = Message(
                     topic, data, sender, message_id, self._network, source, now, fields
                 )
@@ -266,6 +270,9 @@ class Intake:
                     Deliver(delivered),
                     TraceEvent(now, pubsub.node, DELIVERED, topic, message_id, source, traced),
                 )
+            elif topic in self._listening and source is not None:
+                size = len(data)
+                pubsub.emit(trace.RELAYED, topic, message_id, source, size=size, sender=sender)
         return sender
 
     # ---- what is not delivered

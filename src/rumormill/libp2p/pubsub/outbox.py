@@ -113,10 +113,10 @@ class Outbox:
         self._dirty[peer] = None
         return self._pubsub.peers[peer].queue
 
-    def watch_room(self, peer: Peer, size: int) -> None:
-        """Say ``RoomAgain`` of a peer that has no room for a frame of this size, once it has."""
+    def watch_room(self, peer: Peer, size: int, count: int = 1) -> None:
+        """Say ``RoomAgain`` of a peer that has no room for frames of this size, once it has."""
         queue = self._peers[peer].queue
-        if queue.full(size):
+        if queue.full(size, None, count):
             queue.was_full = queue.crowded = True
             self.crowded[peer] = None
 

@@ -35,6 +35,8 @@ class TopicRules(Parameters):
     unsigned_authors: bool | None = None
     message_id: str | Callable[..., bytes] | None = None
     max_message_size: int | None = Field(default=None, ge=1)
+    fanout_only: bool = False
+    """We publish on the topic and never join it: subscribing to it, or relaying it, is refused."""
 
     @field_validator("message_id")
     @classmethod

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rumormill.core.errors import LocalProtocolError, MessageTooLargeError
-from rumormill.core.machine import Peer, Publish, Published
+from rumormill.core.machine import Peer, Publish, Published, PublishedMany, PublishMany
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import check_topic
 from rumormill.core.trace import PUBLISHED, TraceEvent
 from rumormill.libp2p.pubsub.intake import Intake
+from rumormill.libp2p.pubsub.lane import Parcel
 from rumormill.libp2p.pubsub.message_id import LONGEST_MESSAGE_ID, usable
-from rumormill.libp2p.pubsub.queue import BEHIND, NEXT
+from rumormill.libp2p.pubsub.queue import BEHIND, NEXT, NOWHERE
+from rumormill.libp2p.pubsub.round_robin import round_robin
 from rumormill.libp2p.pubsub.rules import RuleBook, Rules
 from rumormill.libp2p.wire.message import WireMessage, build_message
 from rumormill.libp2p.wire.rpc import message_frame
@@ -48,33 +51,53 @@ class Publisher:
 
     def publish(self, command: Publish, now: float) -> None:
         """Publish; raises :class:`LocalProtocolError` for what no peer would take."""
-        topics, data = command.topics, command.data
+        topics = command.topics
         if len(topics) > 1:
             topics = tuple(dict.fromkeys(topics))
-        terms = self._terms.get(topics) or self._agree(topics)
-        if len(data) > terms.max_message_size:
-            raise MessageTooLargeError(len(data), terms.max_message_size)
-        message = self._make(topics, data, terms, now)
-        pubsub, intake = self._pubsub, self._intake
-        if message.id in intake.seen.ids or message.id in intake.checks.by_id:
+        message = self._make(topics, command.data, now)
+        self._accept(message, now)
+        receipt = self._send(message, now)
+        self._tell_published(message, receipt, now)
+        self._pubsub.effects.append(Published(receipt))
+
+    def publish_many(self, command: PublishMany, now: float) -> None:
+        """Publish several messages at once, each peer's in another order: all of them, or none."""
+        topics = tuple(dict.fromkeys(command.topics))
+        messages = [self._make(topics, data, now) for data in command.several]
+        if len({message.id for message in messages}) < len(messages):
             raise LocalProtocolError(
-                f"a message with this id is known already on {topics[0]!r}: it would go nowhere"
+                f"two messages for {topics[0]!r} have the same id: one of them would go nowhere"
             )
-        intake.remember(message, now)
+        plans = []
+        for message in messages:
+            self._accept(message, now)
+            plans.append(tuple(self._targets(message, now)))
+        receipts = self._send_in_turn(messages, plans)
+        for message, receipt in zip(messages, receipts, strict=True):
+            self._tell_published(message, receipt, now)
+        self._pubsub.effects.append(PublishedMany(receipts))
+
+    def _accept(self, message: WireMessage, now: float) -> None:
+        """The message is ours: nobody can bring it to us any more, and the router hears of it."""
+        self._intake.remember(message, now)
         if message.topics != self._usefulness.last_topics:
             self._usefulness.publish_on(message.topics)
         for tell in self._tell_accepted:
             tell(message, None, _NOBODY, now)
-        receipt = self._send(message, now)
+
+    def _tell_published(self, message: WireMessage, receipt: Receipt, now: float) -> None:
+        pubsub, topics = self._pubsub, message.topics
         # Made without `emit`: there is one for each message.
         reached = len(receipt.reached) + len(receipt.queued)
-        traced = {"size": len(data), "peers": reached, "dropped": len(receipt.dropped)}
+        traced = {"size": len(message.data), "peers": reached, "dropped": len(receipt.dropped)}
         pubsub.effects.append(
             TraceEvent(now, pubsub.node, PUBLISHED, topics[0], message.id, None, traced)
         )
-        if self._deliver_own and not pubsub.listening.keys().isdisjoint(topics):
-            intake.deliver(message, None, now)
-        pubsub.effects.append(Published(receipt))
+        subscribed = pubsub.subscribed
+        if self._deliver_own and (
+            topics[0] in subscribed or not subscribed.keys().isdisjoint(topics)
+        ):
+            self._intake.deliver(message, None, now)
 
     def _agree(self, topics: tuple[str, ...]) -> Rules:
         """The terms that all the topics agree on; raises if there are none."""
@@ -101,7 +124,11 @@ class Publisher:
         if len(topics) > most:
             raise LocalProtocolError(f"{len(topics)} topics for one message, {most} are allowed")
 
-    def _make(self, topics: tuple[str, ...], data: bytes, terms: Rules, now: float) -> WireMessage:
+    def _make(self, topics: tuple[str, ...], data: bytes, now: float) -> WireMessage:
+        """The message as it leaves; raises for one that no peer would take, or has already."""
+        terms = self._terms.get(topics) or self._agree(topics)
+        if len(data) > terms.max_message_size:
+            raise MessageTooLargeError(len(data), terms.max_message_size)
         if terms.signing == "StrictSign":
             # Nanoseconds at the first message, then one more each: never the same twice, even if
             # the node was restarted in between.
@@ -118,21 +145,27 @@ class Publisher:
             raise LocalProtocolError(
                 f"the id function of {topics[0]!r} must return 1 to {LONGEST_MESSAGE_ID} bytes"
             )
+        if message.id in self._intake.seen.ids or message.id in self._intake.checks.by_id:
+            raise LocalProtocolError(
+                f"a message with this id is known already on {topics[0]!r}: it would go nowhere"
+            )
         return message
 
-    def _send(self, message: WireMessage, now: float) -> Receipt:
-        pubsub = self._pubsub
-        reached: list[Peer] = []
-        queued: list[Peer] = []
-        dropped: dict[Peer, str] = {}
-        parcel = (message_frame(message), message.id, message.topics[0])
-        outbox = pubsub.outbox
-        targets = pubsub.router.targets(message, True, now)
+    def _targets(self, message: WireMessage, now: float) -> Iterable[Peer]:
+        targets = self._pubsub.router.targets(message, True, now)
         if len(message.topics) > 1:
             targets = dict.fromkeys(targets)
         if self._refusals and message.id in self._refusals:
-            targets = pubsub.willing(message, targets, _NOBODY)
-        for peer in targets:
+            targets = self._pubsub.willing(message, targets, _NOBODY)
+        return targets
+
+    def _send(self, message: WireMessage, now: float) -> Receipt:
+        reached: list[Peer] = []
+        queued: list[Peer] = []
+        dropped: dict[Peer, str] = {}
+        parcel = _parcel(message)
+        outbox = self._pubsub.outbox
+        for peer in self._targets(message, now):
             place = outbox.send(peer, parcel)
             if place is NEXT:
                 reached.append(peer)
@@ -141,6 +174,26 @@ class Publisher:
             else:
                 dropped[peer] = "queue_full"
         return Receipt(message.id, message.topics[0], tuple(reached), tuple(queued), dropped)
+
+    def _send_in_turn(
+        self, messages: Sequence[WireMessage], plans: Sequence[Sequence[Peer]]
+    ) -> tuple[Receipt, ...]:
+        """Queue each message for each peer of its plan, so that no two peers begin alike."""
+        parcels = [_parcel(message) for message in messages]
+        by_place: list[tuple[list[Peer], ...]] = [([], [], []) for _ in messages]
+        send = self._pubsub.outbox.send
+        for number, peer in round_robin(plans):
+            by_place[number][send(peer, parcels[number])].append(peer)
+        return tuple(map(_receipt, messages, by_place))
+
+
+def _parcel(message: WireMessage) -> Parcel:
+    return message_frame(message), message.id, message.topics[0]
+
+
+def _receipt(message: WireMessage, peers: tuple[list[Peer], ...]) -> Receipt:
+    dropped = dict.fromkeys(peers[NOWHERE], "queue_full")
+    return Receipt(message.id, message.topics[0], tuple(peers[NEXT]), tuple(peers[BEHIND]), dropped)
 
 
 _NOBODY: dict[Peer, None] = {}

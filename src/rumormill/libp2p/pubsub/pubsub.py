@@ -2,10 +2,12 @@
 
 Inputs: ``PeerJoined``, ``PeerLeft``, ``Received`` (a piece of the peer's stream, cut anywhere),
 ``StreamRestarted`` (theirs), ``StreamLost`` and ``StreamRenewed`` (ours), ``Writable``,
-``Subscribe``, ``Unsubscribe``, ``Publish``, ``Checked``, ``CheckedMany``.
+``Subscribe``, ``Unsubscribe``, ``BeginRelay``, ``EndRelay``, ``Publish``, ``PublishMany``,
+``Checked``, ``CheckedMany``.
 
 Effects: ``Send`` (whole frames, in :meth:`Pubsub.wake`), ``Deliver``, ``Check``, ``Connect``,
-``Drop``, ``Published``, ``RoomAgain``, ``HoldPeer``, ``RestPeer`` and trace events.
+``Drop``, ``Published``, ``PublishedMany``, ``RoomAgain``, ``HoldPeer``, ``RestPeer`` and trace
+events.
 
 How a message travels::
 
@@ -31,15 +33,17 @@ from rumormill.core.machine import (
     PeerJoined,
     PeerLeft,
     Publish,
+    PublishMany,
     Received,
     Subscribe,
     Unsubscribe,
     Writable,
 )
-from rumormill.core.topic import check_topic
 from rumormill.core.trace import TraceEvent, type_of_field
 from rumormill.libp2p.effects import (
+    BeginRelay,
     Blacklist,
+    EndRelay,
     HeldBack,
     PubsubEffect,
     PubsubInput,
@@ -53,6 +57,7 @@ from rumormill.libp2p.pubsub.inbox import Inbox
 from rumormill.libp2p.pubsub.intake import Intake
 from rumormill.libp2p.pubsub.lane import Parcel
 from rumormill.libp2p.pubsub.outbox import NEVER, Outbox
+from rumormill.libp2p.pubsub.own_topics import OwnTopics
 from rumormill.libp2p.pubsub.parameters import ENVELOPE, PubsubParameters
 from rumormill.libp2p.pubsub.part import Listeners
 from rumormill.libp2p.pubsub.peers import PeerState
@@ -109,7 +114,10 @@ class Pubsub:
         """What the call under way has brought about so far."""
         self.peers: dict[Peer, PeerState] = {}
         self.listening: dict[str, None] = {}
-        """The topics we listen to: for :meth:`joined` without a call, in the midst of much work."""
+        """The topics we take part in: for :meth:`joined` without a call, in the midst of much
+        work."""
+        self.subscribed: dict[str, None] = {}
+        """Those of them whose messages the application wants; the others we only relay."""
         self._queue_bytes = self.parameters.queue_bytes
         self._kinds = ControlKinds()
         self._control_handlers: dict[type, Callable[[Peer, Any, float], None]] = {}
@@ -141,11 +149,13 @@ class Pubsub:
         self.allows = subscription_filter or self.parameters.subscription_filter()
         """Whether a topic exists for us."""
         self._inbox = Inbox(self, self._intake, self._kinds, self._control_handlers)
+        self._own_topics = OwnTopics(self)
         self._now = 0.0
         self._on(Received, self._inbox.receive)
         self._on(Checked, self._intake.checked)
         self._on(CheckedMany, self._on_checked_many)
         self._on(Publish, self._publisher.publish)
+        self._on(PublishMany, self._publisher.publish_many)
         self._on(Writable, self._on_writable)
         self._on(PeerJoined, self._on_peer_joined)
         self._on(PeerLeft, self._on_peer_leaves)
@@ -153,8 +163,10 @@ class Pubsub:
         self._on(StreamLost, self._on_stream_lost)
         self._on(StreamRenewed, self._on_stream_renewed)
         self._on(HeldBack, self._on_held_back)
-        self._on(Subscribe, self._on_subscribe)
-        self._on(Unsubscribe, self._on_unsubscribe)
+        self._on(Subscribe, self._own_topics.subscribe)
+        self._on(Unsubscribe, self._own_topics.unsubscribe)
+        self._on(BeginRelay, self._own_topics.begin_relay)
+        self._on(EndRelay, self._own_topics.end_relay)
         self._on(Blacklist, self._on_blacklist)
 
     # ---- the machine
@@ -207,7 +219,7 @@ class Pubsub:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics we listen to."""
+        """The topics we take part in."""
         return tuple(self.listening)
 
     def subscribers(self, topic: str) -> Mapping[Peer, None]:
@@ -219,7 +231,7 @@ class Pubsub:
         return self.router.mesh(topic)
 
     def joined(self, topic: str) -> bool:
-        """Whether we listen to the topic."""
+        """Whether we take part in the topic: listen to it, or relay it."""
         return topic in self.listening
 
     def knows(self, message_id: bytes) -> bool:
@@ -238,16 +250,24 @@ class Pubsub:
         peers = self.peers
         return any(peers[peer].queue.full(size) for peer in self.router.would_reach(topics))
 
-    def watch_room(self, topics: tuple[str, ...], size: int = 0) -> None:
+    def full_for(self, topics: tuple[str, ...], size: int, count: int) -> bool:
+        """The same of ``count`` messages at once, of ``size`` bytes together."""
+        size += ENVELOPE * count
+        peers = self.peers
+        return any(
+            peers[peer].queue.full(size, None, count) for peer in self.router.would_reach(topics)
+        )
+
+    def watch_room(self, topics: tuple[str, ...], size: int = 0, count: int = 1) -> None:
         """Report by ``RoomAgain``, once it has room, each peer for which :meth:`full` holds."""
         for peer in self.router.would_reach(topics):
-            self.outbox.watch_room(peer, size + ENVELOPE)
+            self.outbox.watch_room(peer, size + ENVELOPE * count, count)
 
     def sizes(self) -> dict[str, int]:
         """How many entries each table has: for tests of bounded memory, and for operators."""
         sizes = {
             "peers": len(self.peers),
-            "topics": len(self.listening),
+            **self._own_topics.sizes(),
             "peer_topics": len(self.table),
             "seen": len(self._intake.seen),
             "checks": len(self._intake.checks),
@@ -382,31 +402,6 @@ class Pubsub:
             self._intake.checked(answer, now)
 
     # ---- what the application wants
-
-    def _on_subscribe(self, command: Subscribe, now: float) -> None:
-        topic = check_topic(command.topic)
-        if topic in self.listening:
-            return
-        if not self.allows(topic):
-            raise LocalProtocolError(f"the topic {topic!r} is not among the allowed ones")
-        self.listening[topic] = None
-        self.emit(trace.SUBSCRIBED, topic)
-        for peer in self.peers:
-            self.outbox.announce(peer, topic, True)
-        for tell in self.listeners.join:
-            tell(topic, now)
-
-    def _on_unsubscribe(self, command: Unsubscribe, now: float) -> None:
-        topic = command.topic
-        if topic not in self.listening:
-            return
-        del self.listening[topic]
-        self.emit(trace.UNSUBSCRIBED, topic)
-        if not command.quietly:
-            for peer in self.peers:
-                self.outbox.announce(peer, topic, False)
-        for tell in self.listeners.leave:
-            tell(topic, command.quietly, now)
 
     def _on_blacklist(self, command: Blacklist, now: float) -> None:
         peer = command.peer

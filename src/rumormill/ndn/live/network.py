@@ -113,6 +113,7 @@ class NdnNetwork(Network):
         events.PUBLICATION_ENDED, events.ROUTE_STANDS, trace.CONNECTION_OPENED,
         trace.CONNECTION_CLOSED,
     }  # fmt: skip
+    instead_of_relay: ClassVar[str] = "its nodes forward every name that they have a route for"
 
     def __init__(
         self,
