@@ -184,6 +184,14 @@ def test_bad_messages_are_remembered_as_long_as_their_ids_and_no_longer() -> Non
     assert bench.bench.pubsub.sizes()["score_deliveries"] == 0
 
 
+def test_forged_ids_which_anybody_can_make_up_are_not_remembered() -> None:
+    bench = judged("ann", verdict=Verdict.ACCEPT)
+    for _ in range(5):
+        bench.copy("ann", forged(bench.message()))
+    assert bench.of("ann") == -25
+    assert bench.bench.pubsub.sizes()["score_deliveries"] == 0
+
+
 def test_messages_are_remembered_only_while_a_copy_can_count() -> None:
     mesh = {"weight": -1, "decay": 0.9, "cap": 9, "threshold": 1, "window": 2, "activation": 5}
     bench = ScoreBench("ann", topic=only(mesh_deliveries=mesh))

@@ -209,6 +209,21 @@ def test_a_good_score_is_gone_with_its_peer() -> None:
     assert bench.bench.pubsub.sizes()["retained_scores"] == 0
 
 
+def test_a_good_score_is_gone_with_all_that_was_bad_in_it_as_in_go() -> None:
+    topic = only(
+        first_deliveries={"weight": 1, "decay": FOREVER, "cap": 9},
+        invalid_messages={"weight": -1, "decay": FOREVER},
+    )
+    bench = ScoreBench("ann", topic=topic)
+    bench.send("ann", 5)
+    bench.bench.verdicts[b"data"] = Verdict.REJECT
+    bench.send("ann")
+    bench.heartbeats()
+    assert bench.of("ann") == pytest.approx(4)
+    bench.bench.leave("ann")
+    assert bench.bench.pubsub.sizes()["retained_scores"] == 0
+
+
 def test_what_is_below_a_threshold_yet_is_not_washed_off_by_coming_again() -> None:
     bench = ScoreBench("ann", behaviour={"weight": -10, "threshold": 6, "decay": FOREVER})
     for _ in range(8):

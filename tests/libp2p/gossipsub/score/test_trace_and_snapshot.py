@@ -60,6 +60,19 @@ def test_a_score_that_crosses_a_threshold_is_told_once_with_its_parts() -> None:
     assert bench.bench.events(trace.SCORED, peer="bob") == []
 
 
+def test_a_threshold_is_told_of_however_small_the_step_across_it() -> None:
+    bench = ScoreBench("ann", thresholds={}, feedback_decay=FOREVER)
+    bench.score.feedback("ann", -9.8)
+    bench.heartbeats()
+    bench.bench.forget()
+    bench.score.feedback("ann", -0.1)
+    bench.heartbeats()
+    assert bench.bench.events(trace.SCORED) == []
+    bench.score.feedback("ann", -0.2)
+    bench.heartbeats()
+    assert [each.fields["level"] for each in bench.bench.events(trace.SCORED)] == ["no_gossip"]
+
+
 def test_a_penalty_is_told_with_its_reasons_though_the_score_did_not_move() -> None:
     bench = ScoreBench("ann", behaviour={"weight": -1, "threshold": 9, "decay": 0.5})
     bench.score.penalise("ann", "graft_in_backoff")
