@@ -76,7 +76,7 @@ class Libp2pNetwork(MessageNetwork):
             id=identity.peer,
             driver=self._driver,
             capabilities=Capabilities(
-                largest_message=settings.pubsub.max_message_size,
+                largest_message=settings.pubsub.largest_message,
                 signed=settings.pubsub.signing == "StrictSign",
             ),
             subject=Subject(genuine, self._messages),

@@ -13,6 +13,7 @@ from rumormill.libp2p.pubsub.intake import Intake
 from rumormill.libp2p.pubsub.message_id import LONGEST_MESSAGE_ID, usable
 from rumormill.libp2p.pubsub.queue import BEHIND, NEXT
 from rumormill.libp2p.pubsub.rules import RuleBook, Rules
+from rumormill.libp2p.pubsub.transforms import DataTransform, outbound
 from rumormill.libp2p.wire.message import WireMessage, build_message
 from rumormill.libp2p.wire.rpc import message_frame
 from rumormill.libp2p.wire.signing import signed_message
@@ -43,7 +44,6 @@ class Publisher:
         self._terms: dict[tuple[str, ...], Rules] = {}
         """Of topics that we published on lately: what they agree on."""
         self._deliver_own = pubsub.parameters.deliver_own
-        self._max_rpc_size = pubsub.parameters.max_rpc_size
 
     def publish(self, command: Publish, now: float) -> None:
         """Publish; raises :class:`LocalProtocolError` for what no peer would take."""
@@ -51,8 +51,6 @@ class Publisher:
         if len(topics) > 1:
             topics = tuple(dict.fromkeys(topics))
         terms = self._terms.get(topics) or self._agree(topics)
-        if len(data) > terms.max_message_size:
-            raise MessageTooLargeError(len(data), terms.max_message_size)
         message = self._make(topics, data, terms, now)
         pubsub, intake = self._pubsub, self._intake
         if message.id in intake.seen.ids or message.id in intake.checks.by_id:
@@ -72,7 +70,7 @@ class Publisher:
             TraceEvent(now, pubsub.node, PUBLISHED, topics[0], message.id, None, traced)
         )
         if self._deliver_own and not pubsub.listening.keys().isdisjoint(topics):
-            intake.deliver(message, None, now)
+            self._deliver(message, data, terms, now)
         pubsub.effects.append(Published(receipt))
 
     def _agree(self, topics: tuple[str, ...]) -> Rules:
@@ -85,10 +83,15 @@ class Publisher:
         policies = {each.signing for each in rules}
         if len(policies) > 1:
             raise LocalProtocolError("the topics have different signature policies")
+        if any(each.transform != rules[0].transform for each in rules):
+            raise LocalProtocolError("the topics have different transforms")
         if len(self._terms) >= MOST_TERMS:
             self._terms.clear()
         # What is the first topic's alone is its id function.
-        terms = rules[0]._replace(max_message_size=min(each.max_message_size for each in rules))
+        terms = rules[0]._replace(
+            max_message_size=min(each.max_message_size for each in rules),
+            max_rpc_size=min(each.max_rpc_size for each in rules),
+        )
         self._terms[topics] = terms
         return terms
 
@@ -101,23 +104,46 @@ class Publisher:
             raise LocalProtocolError(f"{len(topics)} topics for one message, {most} are allowed")
 
     def _make(self, topics: tuple[str, ...], data: bytes, terms: Rules, now: float) -> WireMessage:
+        """A message of ours, as it is on the wire, with its id."""
+        wire = data if terms.transform is None else self._outbound(topics[0], data, terms.transform)
+        if len(wire) > terms.max_message_size:
+            raise MessageTooLargeError(len(wire), terms.max_message_size, topics[0])
         if terms.signing == "StrictSign":
             # Nanoseconds at the first message, then one more each: never the same twice, even if
             # the node was restarted in between.
             sequence = int(now * 1e9) if self._next_sequence is None else self._next_sequence
             self._next_sequence = sequence + 1
-            message = signed_message(self._pubsub.author, data, topics, sequence)
+            message = signed_message(self._pubsub.author, wire, topics, sequence)
         else:
-            message = build_message(data=data, topics=topics)
-        excess = len(message.raw) + FIELD_HEAD - self._max_rpc_size
+            message = build_message(data=wire, topics=topics)
+        excess = len(message.raw) + FIELD_HEAD - terms.max_rpc_size
         if excess > 0:  # long topics: peers would drop us for such an RPC
-            raise MessageTooLargeError(len(data), max(0, len(data) - excess))
-        message.id = terms.message_id(message)
+            raise MessageTooLargeError(len(wire), max(0, len(wire) - excess), topics[0])
+        if terms.transform is None:
+            message.id = terms.message_id(message)
+        else:
+            message.open(data)
+            message.id = terms.message_id(message)
+            message.close()
         if not usable(message.id):
             raise LocalProtocolError(
                 f"the id function of {topics[0]!r} must return 1 to {LONGEST_MESSAGE_ID} bytes"
             )
         return message
+
+    def _deliver(self, message: WireMessage, data: bytes, terms: Rules, now: float) -> None:
+        """Deliver our own message to ourselves, as the application wrote it."""
+        if terms.transform is None:
+            self._intake.deliver(message, None, now)
+            return
+        message.open(data)
+        self._intake.deliver(message, None, now)
+        message.close()
+
+    def _outbound(self, topic: str, data: bytes, transform: DataTransform) -> bytes:
+        if len(data) > transform.max_size:  # what no peer would inflate
+            raise MessageTooLargeError(len(data), transform.max_size, topic)
+        return outbound(topic, data, transform)
 
     def _send(self, message: WireMessage, now: float) -> Receipt:
         pubsub = self._pubsub
