@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from rumormill.core.topic import Capabilities
     from rumormill.core.trace import TraceEvent
     from rumormill.libp2p.live.network import Libp2pNetwork
+    from rumormill.libp2p.pubsub.replays import AuthorStore
+    from rumormill.libp2p.pubsub.transforms import DataTransform, SnappyTransform
     from rumormill.live.collector import quiet_collector
     from rumormill.live.network import Network
     from rumormill.live.run import run
@@ -44,12 +46,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Accept",
+    "AuthorStore",
     "Bep50Network",
     "Capabilities",
     "CasMismatch",
     "ClosedError",
     "ConfigError",
     "ConnectError",
+    "DataTransform",
     "Ignore",
     "Libp2pNetwork",
     "LocalProtocolError",
@@ -62,6 +66,7 @@ __all__ = [
     "RejectedError",
     "RemoteProtocolError",
     "RumormillError",
+    "SnappyTransform",
     "Subscription",
     "Topic",
     "TraceEvent",
@@ -89,6 +94,9 @@ _HOMES = {
     "TraceEvent": "core.trace",
     "Bep50Network": "bep50.live.network",
     "Libp2pNetwork": "libp2p.live.network",
+    "AuthorStore": "libp2p.pubsub.replays",
+    "DataTransform": "libp2p.pubsub.transforms",
+    "SnappyTransform": "libp2p.pubsub.transforms",
     "Network": "live.network",
     "open": "typed_open",
     "quiet_collector": "live.collector",

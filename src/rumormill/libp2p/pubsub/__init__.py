@@ -5,9 +5,12 @@ from rumormill.libp2p.pubsub.parameters import PubsubParameters, TopicRules
 from rumormill.libp2p.pubsub.part import Part
 from rumormill.libp2p.pubsub.pubsub import Pubsub
 from rumormill.libp2p.pubsub.rejections import RejectionLimit
+from rumormill.libp2p.pubsub.replays import AuthorStore
 from rumormill.libp2p.pubsub.router import Admission, PubsubServices, Router
+from rumormill.libp2p.pubsub.transforms import DataTransform, SnappyTransform
 
 __all__ = [
-    "FLOODSUB", "Admission", "FloodsubRouter", "Part", "Pubsub", "PubsubParameters",
-    "PubsubServices", "RejectionLimit", "Router", "TopicRules",
+    "FLOODSUB", "Admission", "AuthorStore", "DataTransform", "FloodsubRouter", "Part", "Pubsub",
+    "PubsubParameters", "PubsubServices", "RejectionLimit", "Router", "SnappyTransform",
+    "TopicRules",
 ]  # fmt: skip

@@ -23,7 +23,7 @@ from rumormill.libp2p.pubsub.checks import PendingCheck, PendingChecks
 from rumormill.libp2p.pubsub.message_id import LONGEST_MESSAGE_ID
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.prices import DEAR_SIGNATURE
-from rumormill.libp2p.pubsub.replays import REPLAY, Replays
+from rumormill.libp2p.pubsub.replays import REPLAY, AuthorStore, Replays
 from rumormill.libp2p.pubsub.rules import RuleBook, Rules
 from rumormill.libp2p.pubsub.seen import SeenCache
 from rumormill.libp2p.pubsub.transforms import DataTransform, open_message
@@ -44,7 +44,12 @@ class Intake:
     """Takes the messages of all peers."""
 
     def __init__(
-        self, pubsub: Pubsub, network: str, rules: RuleBook, name_of: Callable[[bytes], Peer]
+        self,
+        pubsub: Pubsub,
+        network: str,
+        rules: RuleBook,
+        name_of: Callable[[bytes], Peer],
+        author_store: AuthorStore | None = None,
     ) -> None:
         parameters = pubsub.parameters
         self._pubsub = pubsub
@@ -57,7 +62,8 @@ class Intake:
         self.seen = SeenCache(parameters.seen_ttl, parameters.max_seen)
         self.replays: Replays | None = None
         if parameters.refuse_replays:
-            self.replays = Replays(parameters.seen_ttl, parameters.max_authors)
+            window, most = parameters.longest_overtaking, parameters.max_authors
+            self.replays = Replays(window, most, author_store)
         self.checks = PendingChecks(
             parameters.max_checks, parameters.max_copies, parameters.max_check_bytes
         )

@@ -94,8 +94,12 @@ class PubsubParameters(Parameters):
     refuse_replays: bool = False
     """Ignore signed messages that are older, by their author's numbers, than what is remembered:
     without it a message can be delivered again after ``seen_ttl``. Costs messages that come later
-    than half of ``seen_ttl`` after a newer one of their author, and most of authors whose numbers
-    do not grow: js before 2026, rust before 2023. Not kept over a restart."""
+    than ``replay_window`` after a newer one of their author, and most of authors whose numbers do
+    not grow: js before 2026, rust before 2023. ``replay_store`` keeps it over a restart."""
+    replay_window: float | None = Field(default=None, ge=0)
+    """Seconds within which messages of an author may overtake each other, for ``refuse_replays``;
+    half of ``seen_ttl`` by default and at most. With 0 each number must be above all before it, as
+    go's ``BasicSeqnoValidator`` has it."""
     max_authors: int = Field(default=100_000, ge=1)
     """Authors remembered for ``refuse_replays``; who was not heard for the longest time goes first,
     counted."""
@@ -198,6 +202,9 @@ class PubsubParameters(Parameters):
                 "max_control_size",
                 f"must not be above half of max_rpc_size ({self.max_control_size} > {half})",
             )
+        if self.longest_overtaking > self.seen_ttl / 2:
+            most = f"half of seen_ttl ({self.replay_window} > {self.seen_ttl / 2})"
+            raise ConfigError("replay_window", f"must not be above {most}")
         self.special_topics()
         return self
 
@@ -220,6 +227,11 @@ class PubsubParameters(Parameters):
     def max_message_size(self) -> int:
         """Bytes of data on the wire that a message of ours may have, unless its topic says so."""
         return self.max_rpc_size - ENVELOPE
+
+    @property
+    def longest_overtaking(self) -> float:
+        """Seconds within which messages of an author may overtake each other."""
+        return self.seen_ttl / 2 if self.replay_window is None else self.replay_window
 
     @property
     def largest_rpc(self) -> int:

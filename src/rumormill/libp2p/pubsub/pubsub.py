@@ -53,6 +53,7 @@ from rumormill.libp2p.pubsub.parameters import ENVELOPE, PubsubParameters
 from rumormill.libp2p.pubsub.part import Listeners
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.publisher import Publisher
+from rumormill.libp2p.pubsub.replays import AuthorStore
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.pubsub.rules import RuleBook
 from rumormill.libp2p.pubsub.subscriptions import SubscriptionFilter, SubscriptionTable
@@ -83,10 +84,12 @@ class Pubsub:
         name_of: Callable[[bytes], Peer] | None = None,
         subscription_filter: SubscriptionFilter | None = None,
         first_sequence: int | None = None,
+        author_store: AuthorStore | None = None,
     ) -> None:
         """``name_of`` turns a ``from`` field into a peer's name; by default base58.
 
         ``first_sequence`` is our first message's number; by default its time in nanoseconds.
+        ``author_store`` keeps what ``refuse_replays`` has to remember over a restart.
         """
         self.node = node
         self.author = author
@@ -120,7 +123,7 @@ class Pubsub:
         self.toll = Toll(self)
         """What peers pay for the work that they make us do."""
         rules = RuleBook(self.parameters)
-        self._intake = Intake(self, network, rules, name_of or PeerNames().name)
+        self._intake = Intake(self, network, rules, name_of or PeerNames().name, author_store)
         self._publisher = Publisher(self, self._intake, rules, first_sequence)
         self.allows = subscription_filter or self.parameters.subscription_filter()
         """Whether a topic exists for us."""
