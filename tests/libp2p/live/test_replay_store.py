@@ -85,7 +85,7 @@ async def test_nothing_is_written_unless_something_changed(path: Path) -> None:
 def test_another_file_is_refused_and_left_alone(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     path.chmod(0o600)
-    with pytest.raises(ConfigError, match="replay_store: .* is no file of authors"):
+    with pytest.raises(ConfigError, match=r"replay_store: .* is no file of authors"):
         AuthorFile(path, most=10)
     assert path.read_bytes() == content
 

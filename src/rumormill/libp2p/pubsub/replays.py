@@ -16,7 +16,7 @@ random until 2026, rust until 2023. That is why this is off unless it is asked f
 (``refuse_replays``). Messages without a signature have no author to go by, and are not looked at.
 
 All this is in memory. So that a node that was restarted does not take old messages for new ones, it
-may have an :class:`AuthorStore`, go's ``PeerMetadataStore``: it is told how far each author has come,
+may have an :class:`AuthorStore`, go's ``PeerMetadataStore``: it is told how far each author came,
 and asked for authors that are not in memory. Of what it tells no number may come again: no id is
 left of that time.
 """
