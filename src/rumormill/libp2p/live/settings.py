@@ -33,7 +33,7 @@ class Libp2pParameters(LiveParameters):
     """A router of the user's own, in place of the network's."""
     replay_store: Path | AuthorStore | None = None
     """Where ``refuse_replays`` keeps over a restart how far each author has come: a file, which is
-    made if it does not exist, or an :class:`AuthorStore`."""
+    made if it does not exist, or an ``AuthorStore``."""
 
     @classmethod
     def check_address(cls, address: str) -> None:

@@ -70,7 +70,7 @@ class PubsubParameters(Parameters):
     """A profile's name or a function; by default ``origin_bytes``, unsigned ``sha256``."""
     transform: DataTransform | None = None
     """What happens to the data of every topic between the application and the wire: ``snappy``, or
-    a :class:`DataTransform`."""
+    a ``DataTransform``."""
     topic_rules: Mapping[str, TopicRules] = Field(default_factory=dict)
     """What is special about single topics."""
     topic_sizes: Mapping[str, int] = Field(default_factory=dict)
