@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 
@@ -64,6 +65,19 @@ def test_the_program_of_the_ndn_page_is_told_that_its_message_arrived(
     )
     exec(compile(program, "docs/ndn.md", "exec"), {})
     assert capsys.readouterr().out == ("delivered ('subscriber',)\n/alice b'rain at noon'\n")
+
+
+def test_the_program_of_the_page_on_ethereum_prints_a_block_as_it_was_published(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (program,) = programs("docs/ethereum-topics.md")
+    exec(compile(program, "docs/ethereum-topics.md", "exec"), {})
+    topic, block = b"/eth2/4a26c58b/beacon_block/ssz_snappy", b"a block " * 1000
+    hashed = hashlib.sha256(b"\x01\0\0\0" + b"\x26" + bytes(7) + topic + block)
+    said = capsys.readouterr().out
+    assert said == f"8000 None {hashed.hexdigest()[:40]}\n"
+    (printed,) = re.findall(r"prints `(.*?)\.\.\.`", (ROOT / "docs/ethereum-topics.md").read_text())
+    assert said.startswith(printed)
 
 
 def test_the_program_of_the_readme_receives_what_it_publishes(

@@ -55,12 +55,17 @@ class MessageTooLargeError(LocalProtocolError):
 
     >>> print(MessageTooLargeError(size=3_000_000, limit=1_048_576))
     the message has 3000000 bytes, this network carries at most 1048576
+    >>> print(MessageTooLargeError(size=11, limit=10, topic="blocks"))
+    the message has 11 bytes, the topic 'blocks' carries at most 10
     """
 
-    def __init__(self, size: int, limit: int) -> None:
-        super().__init__(f"the message has {size} bytes, this network carries at most {limit}")
+    def __init__(self, size: int, limit: int, topic: str | None = None) -> None:
+        carrier = "this network" if topic is None else f"the topic {topic!r}"
+        super().__init__(f"the message has {size} bytes, {carrier} carries at most {limit}")
         self.size = size
         self.limit = limit
+        self.topic = topic
+        """None where the limit has nothing to do with the topic."""
 
 
 class RejectedError(LocalProtocolError):

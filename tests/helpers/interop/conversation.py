@@ -41,11 +41,12 @@ async def connected(
 
 async def acquainted(node: OurNode, peer: RouterPeer) -> None:
     """Wait until each has the other in its mesh of the topic; in floodsub, knows it subscribed."""
+    topic = node.topic
     await node.sees(peer.id)
-    await peer.sees(node.id, TOPIC, timeout=PATIENCE)
+    await peer.sees(node.id, topic, timeout=PATIENCE)
     if node.network.name == "gossipsub":
-        await eventually(lambda: peer.id in node.network.mesh(TOPIC), "the peer is in our mesh")
-        await peer.meshes(node.id, TOPIC, timeout=PATIENCE)
+        await eventually(lambda: peer.id in node.network.mesh(topic), "the peer is in our mesh")
+        await peer.meshes(node.id, topic, timeout=PATIENCE)
 
 
 async def exchange(

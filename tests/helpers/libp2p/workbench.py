@@ -36,6 +36,7 @@ from rumormill.libp2p.pubsub.floodsub import FLOODSUB, FloodsubRouter
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.pubsub import Pubsub
 from rumormill.libp2p.pubsub.randomsub import RANDOMSUB, RandomsubParameters, RandomsubRouter
+from rumormill.libp2p.pubsub.replays import AuthorStore
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.stack.keys import PrivateKey
 from rumormill.libp2p.wire import (
@@ -76,6 +77,7 @@ class Workbench:
         answer_checks: bool = True,
         first_sequence: int | None = 1,
         kinds: ControlKinds = GOSSIP_KINDS,
+        author_store: AuthorStore | None = None,
         **parameters: Any,
     ) -> None:
         """``kinds`` are those of control that what the node says is read with."""
@@ -96,6 +98,7 @@ class Workbench:
             parameters=PubsubParameters(**parameters),
             network="bench",
             first_sequence=first_sequence,
+            author_store=author_store,
         )
 
     # ---- driving

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumormill.core.errors import ConfigError
-from rumormill.libp2p.pubsub.message_id import PROFILES, message_id_function
+from rumormill.libp2p.pubsub.message_id import NEED_AUTHOR, PROFILES, message_id_function
 from rumormill.libp2p.stack.keys import PublicKey
 from rumormill.libp2p.wire import IHave, decode_rpc
 from rumormill.libp2p.wire.message import WireMessage, build_message
@@ -59,7 +59,41 @@ def test_sha256_is_the_hash_of_the_data_alone() -> None:
     assert id_by("sha256", other_topic) == id_by("sha256")
 
 
-@pytest.mark.parametrize("profile", sorted(set(PROFILES) - {"sha256"}))
+BEACON_BLOCK = "/eth2/4a26c58b/beacon_block/ssz_snappy"
+"""A topic of Ethereum; of 38 bytes."""
+
+
+def by_hand(domain: str, data: bytes) -> bytes:
+    """Ethereum's id, byte by byte as its specification has it."""
+    before = bytes.fromhex(domain + "26" + "00" * 7) + b"/eth2/4a26c58b/beacon_block/ssz_snappy"
+    return hashlib.sha256(before + data).digest()[:20]
+
+
+def test_ethereum_hashes_topic_and_inflated_data_where_it_is_valid_snappy() -> None:
+    packed = bytes((4, 3 << 2)) + b"rain"  # the length, then a literal of four bytes
+    message = build_message(data=packed, topics=(BEACON_BLOCK,))
+    assert id_by("ethereum", message) == by_hand("01000000", b"rain")
+    assert id_by("ethereum", message).hex() == "b93bd6b293e1ded900f77992d63e1cd3e03a1b9d"
+    message.open(b"rain")
+    assert id_by("ethereum", message) == by_hand("01000000", b"rain"), "opened by a transform"
+
+
+@pytest.mark.parametrize("data", [b"rain", b"", b"\xff\xff\xff\xff\x0f\x00"])
+def test_ethereum_hashes_what_was_sent_where_that_is_no_valid_snappy(data: bytes) -> None:
+    message = build_message(data=data, topics=(BEACON_BLOCK,))
+    assert id_by("ethereum", message) == by_hand("00000000", data)
+
+
+def test_ethereum_tells_topics_apart_and_never_valid_from_invalid_data() -> None:
+    ids = {
+        id_by("ethereum", build_message(data=data, topics=(topic,)))
+        for topic in ("weather", "weathe")
+        for data in (b"\x04\x0crain", b"rain", b"\x05\x10rrain")
+    }
+    assert len(ids) == 6
+
+
+@pytest.mark.parametrize("profile", NEED_AUTHOR)
 def test_every_profile_with_an_author_tells_messages_apart(profile: str) -> None:
     others = [
         signed("author", "weather", b"rain", sequence=0x0103),
@@ -104,6 +138,7 @@ def test_an_unknown_profile_names_those_that_there_are() -> None:
 )
 def test_every_profile_gives_bytes_for_any_message(**parts: Any) -> None:
     message = WireMessage(b"")
+    message.topics = ("weather",)
     for name, value in parts.items():
         setattr(message, name, value)
     for profile in PROFILES:

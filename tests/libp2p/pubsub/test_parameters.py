@@ -110,8 +110,8 @@ def test_a_topic_has_the_networks_rules_unless_it_has_its_own() -> None:
 
 
 def test_a_topic_cannot_allow_more_than_an_rpc_carries() -> None:
-    book = RuleBook(PubsubParameters(topic_rules={"big": TopicRules(max_message_size=1 << 40)}))
-    assert book.of("big").max_message_size == PubsubParameters().max_message_size
+    error = problem(topic_rules={"big": {"max_message_size": 1 << 40}})
+    assert error.key == "topic_rules.big.max_message_size"
 
 
 def test_a_topic_may_have_its_own_id_function() -> None:

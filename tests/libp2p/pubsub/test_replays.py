@@ -9,12 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumormill.core import trace
+from rumormill.core.errors import ConfigError
 from rumormill.core.machine import Check
+from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.replays import Replays
 from rumormill.libp2p.pubsub.seen import SeenCache
 from rumormill.libp2p.wire.message import build_message
+from rumormill.simulate import Link
 from tests.helpers.libp2p import workbench
-from tests.helpers.libp2p.workbench import Workbench, signed
+from tests.helpers.libp2p.pubsub_network import PubsubNetwork
+from tests.helpers.libp2p.workbench import Workbench, identity, signed
 
 
 def node(**parameters: Any) -> Workbench:
@@ -102,14 +106,14 @@ def test_authors_are_remembered_up_to_a_number_and_the_rest_is_counted() -> None
 
 
 def test_who_was_heard_last_is_forgotten_last() -> None:
-    replays = Replays(seen_ttl=10.0, most=2)
+    replays = Replays(window=5.0, most=2)
     forgotten = [replays.note(author, 1, 0.0) for author in (b"a", b"b", b"a", b"c")]
     assert forgotten == [0, 0, 0, 1] and len(replays) == 2
     assert replays.old(b"a", 1, 20.0) and not replays.old(b"b", 1, 20.0)
 
 
 def test_of_an_author_that_never_rests_too_what_is_old_is_known() -> None:
-    replays = Replays(seen_ttl=20.0, most=10)
+    replays = Replays(window=10.0, most=10)
     for second in range(100):
         now = float(second)
         replays.note(b"author", second, now)
@@ -118,13 +122,35 @@ def test_of_an_author_that_never_rests_too_what_is_old_is_known() -> None:
         assert set(old) <= set(range(max(0, second - 9))), "these may have been overtaken"
 
 
-@given(st.lists(st.tuples(st.floats(0.0, 40.0), st.integers(0, 6)), max_size=40))
-def test_nothing_is_ever_delivered_twice(arrivals: list[tuple[float, int]]) -> None:
-    """Whatever comes when: what the ids no longer tell, the numbers do."""
-    seen, replays = SeenCache(ttl=20.0, most=1000), Replays(seen_ttl=20.0, most=10)
+class Memory:
+    """A store that outlives its node."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[bytes, int] = {}
+
+    def highest(self, author: bytes) -> int | None:
+        return self.numbers.get(author)
+
+    def reached(self, author: bytes, number: int) -> None:
+        assert number > self.numbers.get(author, -1)
+        self.numbers[author] = number
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.0, 40.0), st.integers(0, 6), st.booleans()), max_size=40),
+    st.sampled_from([0.0, 1.0, 3.0, 10.0]),
+)
+def test_nothing_is_ever_delivered_twice(
+    arrivals: list[tuple[float, int, bool]], window: float
+) -> None:
+    """Whatever comes when: what the ids no longer tell, the numbers do; restarts do not help."""
+    store = Memory()
+    seen, replays = SeenCache(ttl=20.0, most=1000), Replays(window, most=10, store=store)
     now, delivered = 0.0, set()
-    for pause, number in arrivals:
+    for pause, number, restart in arrivals:
         now += pause
+        if restart:
+            seen, replays = SeenCache(ttl=20.0, most=1000), Replays(window, most=10, store=store)
         seen.expire(now)
         if b"%d" % number in seen or replays.old(b"author", number, now):
             continue
@@ -132,3 +158,128 @@ def test_nothing_is_ever_delivered_twice(arrivals: list[tuple[float, int]]) -> N
         delivered.add(number)
         seen.add(b"%d" % number, now)
         replays.note(b"author", number, now)
+
+
+# ---- the window
+
+
+def test_without_a_window_what_was_overtaken_is_ignored_as_in_go() -> None:
+    bench = node(refuse_replays=True, replay_window=0)
+    for number in (7, 9, 8, 10):
+        bench.send_message("ann", signed("author", "weather", b"%d" % number, number))
+    assert texts(bench) == [b"7", b"9", b"10"]
+    assert len(bench.events(trace.IGNORED, reason="replay")) == 1
+
+
+def test_a_shorter_window_is_over_sooner() -> None:
+    replays = Replays(window=5.0, most=10)
+    replays.note(b"author", 7, 0.0)
+    assert not replays.old(b"author", 6, 5.0)
+    assert replays.old(b"author", 6, 10.0) and not replays.old(b"author", 8, 10.0)
+
+
+@pytest.mark.parametrize("window", [-1, 61, "long"])
+def test_a_window_beyond_half_of_seen_ttl_is_refused(window: Any) -> None:
+    with pytest.raises(ConfigError, match="replay_window"):
+        PubsubParameters(seen_ttl=120, replay_window=window)
+
+
+# ---- over a restart
+
+
+def restarted(store: Memory, **parameters: Any) -> Workbench:
+    bench = workbench.gossipsub(refuse_replays=True, author_store=store, **parameters)
+    bench.subscribe("weather")
+    bench.join("ann", "weather")
+    return bench
+
+
+def test_a_node_that_was_restarted_takes_no_old_message_for_a_new_one() -> None:
+    store = Memory()
+    before = restarted(store)
+    for number in (7, 9, 8):
+        before.send_message("ann", signed("author", "weather", b"%d" % number, number))
+    assert store.numbers == {identity("author").peer_id: 9}
+    after = restarted(store)
+    for number in (9, 7, 8, 10):
+        after.send_message("ann", signed("author", "weather", b"%d" % number, number))
+    assert texts(after) == [b"10"]
+    assert len(after.events(trace.IGNORED, reason="replay")) == 3
+
+
+def test_without_a_store_a_restart_forgets() -> None:
+    for _ in range(2):
+        bench = node(refuse_replays=True)
+        bench.send_message("ann", signed("author", "weather", b"rain", 7))
+        assert texts(bench) == [b"rain"]
+
+
+def test_who_was_forgotten_for_want_of_room_is_known_to_the_store() -> None:
+    store = Memory()
+    bench = restarted(store, max_authors=1)
+    for author in ("author", "another"):
+        bench.send_message("ann", signed(author, "weather", b"rain", 7))
+    assert bench.pubsub.sizes()["authors"] == 1
+    bench.run_until(500.0)
+    bench.send_message("ann", signed("author", "weather", b"rain", 7))
+    assert len(bench.events(trace.IGNORED, reason="replay")) == 1
+
+
+def test_a_forged_message_does_not_reach_the_store() -> None:
+    store = Memory()
+    forged = signed("author", "weather", b"forged", 2**63)
+    forged.raw = forged.raw[:-1] + bytes([forged.raw[-1] ^ 1])
+    restarted(store).send_message("ann", forged)
+    assert store.numbers == {}
+
+
+# ---- in a network, as go tests its validator
+
+
+NAMES = [f"node{number}" for number in range(10)]
+RING = [(name, NAMES[(at + step) % 10]) for at, name in enumerate(NAMES) for step in (1, 2)]
+
+
+def network(**parameters: Any) -> PubsubNetwork:
+    net = PubsubNetwork(NAMES, RING, refuse_replays=True, **parameters)
+    net.subscribe()
+    net.run(3.0)
+    return net
+
+
+@pytest.mark.parametrize("window", [None, 0])
+def test_every_message_of_many_authors_arrives_everywhere(window: float | None) -> None:
+    net = network(replay_window=window)
+    receipts = []
+    for number in range(50):
+        receipts.append(net.publish(NAMES[number % 10]))
+        net.run(0.5)
+    net.run(3.0)
+    assert net.all_got(receipts)
+
+
+def test_what_circles_for_longer_than_ids_live_is_delivered_once() -> None:
+    """A network whose ids are forgotten before a message has gone all the way round."""
+    slow = Link(latency=3.0)
+    net = network(seen_ttl=1.0, replay_window=0, link=slow)
+    net.run(30.0)
+    receipts = []
+    for number in range(20):
+        receipts.append(net.publish(NAMES[number % 10]))
+        net.run(30.0)
+    assert net.all_got(receipts)
+    assert any(event.fields.get("reason") == "replay" for event in net.simulation.trace)
+
+
+def test_a_peer_that_replays_all_that_it_hears_is_not_heard() -> None:
+    bench = node(refuse_replays=True, seen_ttl=1.0, replay_window=0)
+    heard = []
+    for number in range(20):
+        message = signed("author", "weather", b"%d" % number, number)
+        heard.append(message)
+        bench.send_message("ann", message)
+        bench.run_until(bench.now + 2.0)
+        for old in heard:
+            bench.send_message("bob", old)
+    assert texts(bench) == [b"%d" % number for number in range(20)]
+    assert len(bench.events(trace.IGNORED, peer="bob", reason="replay")) == 210

@@ -141,7 +141,8 @@ def outcome(read: Callable[[], WireMessage]) -> object:
         message = read()
     except RemoteProtocolError as error:
         return error.reason
-    return [getattr(message, name) for name in WireMessage.__slots__]
+    assert not message.is_open
+    return [getattr(message, name) for name in WireMessage.__slots__ if name != "wire_data"]
 
 
 @given(nearly_common())
@@ -263,3 +264,15 @@ def test_a_message_shows_itself_in_a_few_words() -> None:
     message = build_message(data=b"rain", topics=("a", "b"))
     message.id = b"\x01\x02"
     assert repr(message) == "<WireMessage a+b 4 bytes id=0102>"
+
+
+def test_an_open_message_shows_the_application_s_data_and_is_passed_on_as_it_came() -> None:
+    message = build_message(data=b"packed", topics=("t",), sign=lambda _: b"signature")
+    raw, payload = message.raw, message.signed_payload()
+    message.open(b"what was packed")
+    assert (message.data, message.wire_data) == (b"what was packed", b"packed")
+    assert (message.raw, message.signed_payload()) == (raw, payload)
+    assert message.weight == len(raw) + len(b"what was packed")
+    message.close()
+    message.close()
+    assert (message.data, message.weight, message.is_open) == (b"packed", len(raw), False)

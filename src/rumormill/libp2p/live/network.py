@@ -10,6 +10,7 @@ import asyncio
 import os
 import random
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from rumormill.core.ed25519 import use_native
@@ -27,7 +28,7 @@ from rumormill.core.machine import (
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities
-from rumormill.core.trace import CONNECTION_REFUSED, SLOW_PEER, TraceEvent
+from rumormill.core.trace import CONNECTION_REFUSED, DROPPED, SLOW_PEER, TraceEvent
 from rumormill.core.transport import Dial, Listening, TransportInput
 from rumormill.libp2p.effects import (
     BeginRelay,
@@ -43,12 +44,14 @@ from rumormill.libp2p.host.host import Host
 from rumormill.libp2p.host.keeper import STREAM_REFUSED
 from rumormill.libp2p.host.pubsub_streams import STREAM_LOST
 from rumormill.libp2p.live.addresses import Multiaddrs
+from rumormill.libp2p.live.author_file import AuthorFile
 from rumormill.libp2p.live.key_file import load_or_create_key, new_key
 from rumormill.libp2p.live.settings import Libp2pSettings
 from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
 from rumormill.libp2p.pubsub.parameters import ENVELOPE
 from rumormill.libp2p.pubsub.pubsub import Pubsub
 from rumormill.libp2p.pubsub.randomsub import RandomsubRouter
+from rumormill.libp2p.pubsub.replays import AuthorStore
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.stack.address_book import AddressBook
 from rumormill.libp2p.stack.keys import PrivateKey
@@ -82,7 +85,8 @@ class Libp2pNetwork(MessageNetwork):
         key_file = settings.live.key_file
         identity = new_key() if key_file is None else load_or_create_key(key_file)
         self._settings = settings
-        self._pubsub = _pubsub(name, settings, identity)
+        self._authors = _author_store(settings)
+        self._pubsub = _pubsub(name, settings, identity, self._authors)
         self._host = _host(settings, identity, self._pubsub)
         self._names = PeerNames()
         self._driver: Driver[
@@ -93,7 +97,7 @@ class Libp2pNetwork(MessageNetwork):
             id=identity.peer,
             driver=self._driver,
             capabilities=Capabilities(
-                largest_message=settings.pubsub.max_message_size,
+                largest_message=settings.pubsub.largest_message,
                 signed=settings.pubsub.signing == "StrictSign",
                 relays=True,
             ),
@@ -275,6 +279,13 @@ class Libp2pNetwork(MessageNetwork):
         self._driver.feed(Listening(listening))
         for address in live.bootstrap:
             self._driver.feed(Dial(str(Multiaddr.parse(address)), keep=True))
+        if isinstance(self._authors, AuthorFile):
+            self._authors.start(self._not_saved)
+            self.at_close(self._authors.close)
+
+    def _not_saved(self, error: OSError) -> None:
+        """What authors have come to could not be written: it is tried again."""
+        self.emit(DROPPED, what="author", reason="not_saved", detail=str(error), count=1)
 
     async def _leave(self) -> None:
         loop = asyncio.get_running_loop()
@@ -300,7 +311,16 @@ def genuine(message: WireMessage) -> bool:
     return message.signature is None or verify(message)
 
 
-def _pubsub(name: str, settings: Libp2pSettings, identity: PrivateKey) -> Pubsub:
+def _author_store(settings: Libp2pSettings) -> AuthorStore | None:
+    store = settings.live.replay_store
+    if isinstance(store, Path):
+        return AuthorFile(store, settings.pubsub.max_authors)
+    return store
+
+
+def _pubsub(
+    name: str, settings: Libp2pSettings, identity: PrivateKey, authors: AuthorStore | None
+) -> Pubsub:
     router: Router | None = settings.live.router
     if router is None:
         router = _router(name, settings)
@@ -312,6 +332,7 @@ def _pubsub(name: str, settings: Libp2pSettings, identity: PrivateKey) -> Pubsub
         parameters=settings.pubsub,
         network=name,
         address_book=AddressBook(settings.host.max_peer_records),
+        author_store=authors,
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
@@ -20,6 +21,7 @@ from rumormill.libp2p.gossipsub.score.setting import ScoreSetting
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.randomsub import RandomsubParameters
+from rumormill.libp2p.pubsub.replays import AuthorStore
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.stack.limits import ConnectionLimits
 from rumormill.libp2p.stack.multiaddr import Multiaddr
@@ -33,6 +35,9 @@ class Libp2pParameters(LiveParameters):
 
     router: Router | None = None
     """A router of the user's own, in place of the network's."""
+    replay_store: Path | AuthorStore | None = None
+    """Where ``refuse_replays`` keeps over a restart how far each author has come: a file, which is
+    made if it does not exist, or an ``AuthorStore``."""
 
     @classmethod
     def check_address(cls, address: str) -> None:
@@ -78,7 +83,7 @@ def read_settings(network: str, values: Mapping[str, Any]) -> Libp2pSettings:
     connection = _connection_limits(values)
     if connection is not None:
         values = {**values, "connection": connection}
-    return Libp2pSettings(
+    settings = Libp2pSettings(
         live=part_of(Libp2pParameters, values),
         host=part_of(HostParameters, values),
         pubsub=part_of(PubsubParameters, values),
@@ -86,6 +91,9 @@ def read_settings(network: str, values: Mapping[str, Any]) -> Libp2pSettings:
         score=part_of(ScoreSetting, values).parameters,
         randomsub=part_of(RandomsubParameters, values),
     )
+    if settings.live.replay_store is not None and not settings.pubsub.refuse_replays:
+        raise ConfigError("replay_store", "is of no use without refuse_replays=true")
+    return settings
 
 
 def _connection_limits(values: Mapping[str, Any]) -> ConnectionLimits | None:

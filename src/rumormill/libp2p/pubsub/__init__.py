@@ -6,10 +6,13 @@ from rumormill.libp2p.pubsub.part import Part
 from rumormill.libp2p.pubsub.pubsub import Pubsub
 from rumormill.libp2p.pubsub.randomsub import RANDOMSUB, RandomsubParameters, RandomsubRouter
 from rumormill.libp2p.pubsub.rejections import RejectionLimit
+from rumormill.libp2p.pubsub.replays import AuthorStore
 from rumormill.libp2p.pubsub.router import Admission, PubsubServices, Router
+from rumormill.libp2p.pubsub.transforms import DataTransform, SnappyTransform
 
 __all__ = [
-    "FLOODSUB", "RANDOMSUB", "Admission", "FloodsubRouter", "Part", "Pubsub", "PubsubParameters",
-    "PubsubServices", "RandomsubParameters", "RandomsubRouter", "RejectionLimit", "Router",
+    "FLOODSUB", "RANDOMSUB", "Admission", "AuthorStore", "DataTransform", "FloodsubRouter", "Part",
+    "Pubsub", "PubsubParameters", "PubsubServices", "RandomsubParameters", "RandomsubRouter",
+    "RejectionLimit", "Router", "SnappyTransform",
     "TopicRules",
 ]  # fmt: skip

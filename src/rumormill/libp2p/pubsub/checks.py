@@ -26,7 +26,7 @@ class PendingCheck:
         self.token = token
         self.message = message
         self.source = source
-        self.size = len(message.raw)
+        self.size = message.weight
         """Bytes of the message and of the copies."""
         self.copies: deque[tuple[Peer, WireMessage]] | None = None
         """Made for the first of them: most messages have none."""
@@ -89,8 +89,8 @@ class PendingChecks:
         if second or len(copies) >= self._max_copies:
             return "refused"
         copies.append((source, message))
-        check.size += len(message.raw)
-        self.bytes += len(message.raw)
+        check.size += message.weight
+        self.bytes += message.weight
         return "kept"
 
     def end(self, token: int) -> PendingCheck | None:
@@ -108,7 +108,7 @@ class PendingChecks:
         source, message = forged.copies.popleft()
         check = self.begin(message, source)
         check.copies = forged.copies
-        waiting = forged.size - len(forged.message.raw) - check.size
+        waiting = forged.size - forged.message.weight - check.size
         check.size += waiting
         self.bytes += waiting
         return check

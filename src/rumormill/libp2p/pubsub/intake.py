@@ -1,9 +1,10 @@
 """The way in: from a message on the wire to a delivery, or to the reason why not.
 
 In this order, the cheap before the costly: do we want it, does its shape fit the topic's policy, is
-it our own, have we seen it, is it a replay, is it being checked already. Only then comes the check,
-which is an effect: the signature, and what validators the user has. Only a genuine message marks
-its id as seen, so a forged copy cannot keep the true one out.
+it our own, can its data be read (where the topic has a transform), have we seen it, is it a replay,
+is it being checked already. Only then comes the check, which is an effect: the signature, and what
+validators the user has. Only a genuine message marks its id as seen, so a forged copy cannot keep
+the true one out.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from rumormill.libp2p.pubsub.checks import PendingCheck, PendingChecks
 from rumormill.libp2p.pubsub.message_id import LONGEST_MESSAGE_ID
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.prices import DEAR_SIGNATURE
-from rumormill.libp2p.pubsub.replays import REPLAY, Replays
-from rumormill.libp2p.pubsub.rules import RuleBook
+from rumormill.libp2p.pubsub.replays import REPLAY, AuthorStore, Replays
+from rumormill.libp2p.pubsub.rules import RuleBook, Rules
 from rumormill.libp2p.pubsub.seen import SeenCache
+from rumormill.libp2p.pubsub.transforms import DataTransform, open_message
 from rumormill.libp2p.wire.message import WireMessage
 from rumormill.libp2p.wire.signing import violation
 
@@ -42,19 +44,26 @@ class Intake:
     """Takes the messages of all peers."""
 
     def __init__(
-        self, pubsub: Pubsub, network: str, rules: RuleBook, name_of: Callable[[bytes], Peer]
+        self,
+        pubsub: Pubsub,
+        network: str,
+        rules: RuleBook,
+        name_of: Callable[[bytes], Peer],
+        author_store: AuthorStore | None = None,
     ) -> None:
         parameters = pubsub.parameters
         self._pubsub = pubsub
         self._network = network
         self._rules = rules
+        self._transforming = rules.transforming
         self._name_of = name_of
         self._own_id = pubsub.author.peer_id
         self._parameters = parameters
         self.seen = SeenCache(parameters.seen_ttl, parameters.max_seen)
         self.replays: Replays | None = None
         if parameters.refuse_replays:
-            self.replays = Replays(parameters.seen_ttl, parameters.max_authors)
+            window, most = parameters.longest_overtaking, parameters.max_authors
+            self.replays = Replays(window, most, author_store)
         self.checks = PendingChecks(
             parameters.max_checks, parameters.max_copies, parameters.max_check_bytes
         )
@@ -84,7 +93,7 @@ class Intake:
         if len(message.data) > rules.most_received:
             reason = "too_large"
         if reason is None and len(topics) > 1:
-            reason = self._unfit(message)
+            reason = self._unfit(message, rules)
         if reason is not None:
             self._reject(message, peer, {peer: None}, reason, now)
             return
@@ -95,6 +104,11 @@ class Intake:
             # No blame for who passes it on: our list is nobody else's.
             self._ignore(message, peer, {peer: None}, "blacklisted_author", now)
             return
+        if self._transforming and rules.transform is not None:
+            reason = self._open(message, rules.transform, peer)
+            if reason is not None:
+                self._reject(message, peer, {peer: None}, reason, now)
+                return
         try:
             message.id = message_id = rules.message_id(message)
         except Exception:  # whatever the user's own function raises on strange data: a bad id
@@ -104,8 +118,7 @@ class Intake:
             message.id = b""
             self._reject(message, peer, {peer: None}, "bad_message_id", now)
         elif message_id in self.seen.ids:
-            self._trace_duplicate(message, peer)
-            self._charge(peer, "duplicates", prices.DUPLICATE, blame=False)
+            self._on_duplicate(message, peer)
             for tell in self._tell_duplicate:
                 tell(message, peer, now)
         elif self.replays is not None and self.replays.is_replay(message, now):
@@ -113,12 +126,22 @@ class Intake:
         else:
             self._check(peer, state, message, now)
 
-    def _unfit(self, message: WireMessage) -> str | None:
+    def _open(self, message: WireMessage, transform: DataTransform, peer: Peer) -> str | None:
+        """Let the message hold what the application sees; says why if it cannot."""
+        reason = open_message(message, transform)
+        if reason is not None:
+            vain = prices.vain_inflation(len(message.data), transform.max_size)
+            self._charge(peer, "messages", vain)
+        return reason
+
+    def _unfit(self, message: WireMessage, first: Rules) -> str | None:
         """Why the message fits one of its further topics not, without any cryptography."""
         for topic in message.topics[1:]:
             rules = self._rules.of(topic)
             if len(message.data) > rules.most_received:
                 return "too_large"
+            if rules.transform != first.transform:
+                return "transforms_differ"
             reason = violation(message, rules.signing, rules.unsigned_authors)
             if reason is not None:
                 return reason
@@ -144,16 +167,19 @@ class Intake:
         if copy == "new":
             self._begin(checks.begin(message, peer), cost, now)
             if len(self._pubsub.peers) > 1:
-                self._pubsub.toll.arrived(peer, state, now)
+                if self._transforming:
+                    price = prices.MESSAGE + prices.inflated(message)
+                    self._pubsub.toll.arrived(peer, state, now, price)
+                else:
+                    self._pubsub.toll.arrived(peer, state, now)
         elif copy == "same":
-            self._trace_duplicate(message, peer)
-            self._charge(peer, "duplicates", prices.DUPLICATE, blame=False)
+            self._on_duplicate(message, peer)
             return
         elif copy == "refused":
             self._drop(message, peer, {peer: None}, "copies_full", now)
             return
         state.checks += 1
-        state.check_bytes += len(message.raw)
+        state.check_bytes += message.weight
         if not state.held and (
             state.checks >= self._hold_checks or state.check_bytes >= self._hold_bytes
         ):
@@ -217,6 +243,8 @@ class Intake:
         except RemoteProtocolError as error:  # accepted without a look at who wrote it
             self._reject(message, source, holders, error.reason, now)
             return
+        if self._transforming:
+            message.close()
         if self.replays is not None:
             self._note_author(self.replays, message, now)
         copies = self._copies(check) if self._tell_duplicate else ()
@@ -276,6 +304,14 @@ class Intake:
         return sender
 
     # ---- what is not delivered
+
+    def _on_duplicate(self, message: WireMessage, peer: Peer) -> None:
+        """Another copy came: its sender is not to blame, but pays for the look at it."""
+        self._pubsub.emit(trace.DUPLICATE, message.topics[0], message.id, peer)
+        price = prices.DUPLICATE
+        if self._transforming:
+            price += prices.inflated(message)
+        self._charge(peer, "duplicates", price, blame=False)
 
     def _trace_duplicate(self, message: WireMessage, peer: Peer) -> None:
         self._pubsub.emit(trace.DUPLICATE, message.topics[0], message.id, peer)
@@ -342,7 +378,7 @@ class Intake:
             return
         # It may have left and come back since: then the counts began anew.
         state.checks = state.checks - 1 if state.checks else 0
-        state.check_bytes = max(0, state.check_bytes - len(message.raw))
+        state.check_bytes = max(0, state.check_bytes - message.weight)
         if (
             state.held
             and state.checks * 2 <= self._hold_checks

@@ -6,11 +6,13 @@ understand each other's IHAVE and IWANT, without any error. So the choice has a 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable
 from typing import TypeAlias
 
-from rumormill.core.errors import ConfigError
+from rumormill.core.errors import ConfigError, RemoteProtocolError
+from rumormill.libp2p.pubsub.transforms import SnappyTransform
 from rumormill.libp2p.stack.peer_id import to_text
 from rumormill.libp2p.wire.message import WireMessage
 
@@ -53,8 +55,32 @@ def nim_text(message: WireMessage) -> bytes:
 
 
 def sha256(message: WireMessage) -> bytes:
-    """The hash of the data: for topics without authors."""
+    """The hash of the data, as the application sees it: for topics without authors."""
     return hashlib.sha256(message.data).digest()
+
+
+VALID_SNAPPY = bytes.fromhex("01000000")
+INVALID_SNAPPY = bytes.fromhex("00000000")
+
+
+def ethereum(message: WireMessage) -> bytes:
+    """Ethereum's since Altair: 20 bytes of the hash of topic and data, inflated if it can be.
+
+    Where the topic has a transform, what that made of the data; elsewhere snappy is tried here.
+    """
+    domain, data = VALID_SNAPPY, message.data
+    if not message.is_open:
+        try:
+            data = _snappy().inbound("", data)
+        except RemoteProtocolError:
+            domain = INVALID_SNAPPY
+    topic = message.topics[0].encode()
+    digest = hashlib.sha256(domain + len(topic).to_bytes(8, "little") + topic)
+    digest.update(data)
+    return digest.digest()[:20]
+
+
+_snappy = functools.cache(SnappyTransform)
 
 
 PROFILES: dict[str, MessageIdFunction] = {
@@ -63,9 +89,10 @@ PROFILES: dict[str, MessageIdFunction] = {
     "js_pubkey": js_pubkey,
     "nim_text": nim_text,
     "sha256": sha256,
+    "ethereum": ethereum,
 }
 
-NEED_AUTHOR = tuple(name for name in PROFILES if name != "sha256")
+NEED_AUTHOR = ("origin_bytes", "rust_text", "js_pubkey", "nim_text")
 """Profiles that make nothing of a message without an author."""
 
 
@@ -77,6 +104,8 @@ def message_id_function(choice: str | MessageIdFunction) -> MessageIdFunction:
     """
     if callable(choice):
         return choice
+    if choice == "ethereum":
+        _snappy()  # says so if the package is missing, before there is a message
     try:
         return PROFILES[choice]
     except KeyError:

@@ -17,11 +17,15 @@ from rumormill.libp2p.pubsub.subscriptions import (
     allow_list,
     allow_pattern,
 )
+from rumormill.libp2p.pubsub.transforms import DataTransform, transform_named
 from rumormill.libp2p.stack.peer_id import from_text
 from rumormill.libp2p.wire.limits import RpcLimits
 
 ENVELOPE = 1024
 """Room for all of an RPC that is not data: author, sequence number, topic, signature, key."""
+
+MOST_RPC = 64 * 1024 * 1024
+"""Bytes of an RPC, whatever is set."""
 
 
 class TopicRules(Parameters):
@@ -34,7 +38,8 @@ class TopicRules(Parameters):
     signing: Literal["StrictSign", "StrictNoSign"] | None = None
     unsigned_authors: bool | None = None
     message_id: str | Callable[..., bytes] | None = None
-    max_message_size: int | None = Field(default=None, ge=1)
+    max_message_size: int | None = Field(default=None, ge=1, le=MOST_RPC - ENVELOPE)
+    transform: DataTransform | None = None
     fanout_only: bool = False
     """We publish on the topic and never join it: subscribing to it, or relaying it, is refused."""
 
@@ -44,6 +49,11 @@ class TopicRules(Parameters):
         if choice is not None:
             message_id_function(choice)
         return choice
+
+    @field_validator("transform", mode="before")
+    @classmethod
+    def _known_transform(cls, choice: Any) -> Any:
+        return transform_named(choice, "transform")
 
 
 class PubsubParameters(Parameters):
@@ -61,13 +71,22 @@ class PubsubParameters(Parameters):
     shown."""
     message_id: str | Callable[..., bytes] | None = None
     """A profile's name or a function; by default ``origin_bytes``, unsigned ``sha256``."""
+    transform: DataTransform | None = None
+    """What happens to the data of every topic between the application and the wire: ``snappy``, or
+    a ``DataTransform``."""
     topic_rules: Mapping[str, TopicRules] = Field(default_factory=dict)
     """What is special about single topics."""
+    topic_sizes: Mapping[str, int] = Field(default_factory=dict)
+    """Of single topics: bytes of data on the wire that a message may have, published and received;
+    short for ``max_message_size`` in ``topic_rules``. An RPC may have as much more than
+    ``max_rpc_size`` as the largest of them needs."""
+    transforms: Mapping[str, DataTransform] = Field(default_factory=dict)
+    """The transform of single topics; short for ``transform`` in ``topic_rules``."""
     multi_topic: bool = False
     """Allow publishing one message on several topics (the old ``topicIDs``)."""
     deliver_own: bool = True
     """Deliver our own messages to our own subscriptions."""
-    max_rpc_size: int = Field(default=1024 * 1024, ge=2 * ENVELOPE, le=64 * 1024 * 1024)
+    max_rpc_size: int = Field(default=1024 * 1024, ge=2 * ENVELOPE, le=MOST_RPC)
     """Bytes of one RPC, read and written. go reads 1 MiB, js 4 MiB, rust 64 KiB by default."""
     max_control_size: int = Field(default=16 * 1024, ge=1024)
     """Bytes of control in one RPC that we write: what rust reads by default."""
@@ -78,8 +97,12 @@ class PubsubParameters(Parameters):
     refuse_replays: bool = False
     """Ignore signed messages that are older, by their author's numbers, than what is remembered:
     without it a message can be delivered again after ``seen_ttl``. Costs messages that come later
-    than half of ``seen_ttl`` after a newer one of their author, and most of authors whose numbers
-    do not grow: js before 2026, rust before 2023. Not kept over a restart."""
+    than ``replay_window`` after a newer one of their author, and most of authors whose numbers do
+    not grow: js before 2026, rust before 2023. ``replay_store`` keeps it over a restart."""
+    replay_window: float | None = Field(default=None, ge=0)
+    """Seconds within which messages of an author may overtake each other, for ``refuse_replays``;
+    half of ``seen_ttl`` by default and at most. With 0 each number must be above all before it, as
+    go's ``BasicSeqnoValidator`` has it."""
     max_authors: int = Field(default=100_000, ge=1)
     """Authors remembered for ``refuse_replays``; who was not heard for the longest time goes first,
     counted."""
@@ -167,6 +190,20 @@ class PubsubParameters(Parameters):
                 raise ConfigError("blacklist", str(error)) from None
         return peers
 
+    @field_validator("transform", mode="before")
+    @classmethod
+    def _known_transform(cls, choice: Any) -> Any:
+        return transform_named(choice, "transform")
+
+    @field_validator("transforms", mode="before")
+    @classmethod
+    def _known_transforms(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        return {
+            topic: transform_named(each, f"transforms.{topic}") for topic, each in given.items()
+        }
+
     @field_validator("topic_rules", mode="before")
     @classmethod
     def _named_rules(cls, given: Any) -> Any:
@@ -189,12 +226,52 @@ class PubsubParameters(Parameters):
                 "max_control_size",
                 f"must not be above half of max_rpc_size ({self.max_control_size} > {half})",
             )
+        if self.longest_overtaking > self.seen_ttl / 2:
+            most = f"half of seen_ttl ({self.replay_window} > {self.seen_ttl / 2})"
+            raise ConfigError("replay_window", f"must not be above {most}")
+        self.special_topics()
         return self
+
+    def special_topics(self) -> dict[str, TopicRules]:
+        """``topic_rules``, with what ``topic_sizes`` and ``transforms`` say put into them."""
+        rules = dict(self.topic_rules)
+        short_forms: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
+            ("topic_sizes", "max_message_size", self.topic_sizes),
+            ("transforms", "transform", self.transforms),
+        )
+        for key, rule, given in short_forms:
+            for topic, value in given.items():
+                special = rules.get(topic, TopicRules())
+                if getattr(special, rule) not in (None, value):
+                    raise ConfigError(f"{key}.{topic}", f"topic_rules.{topic}.{rule} differs")
+                rules[topic] = _with_rule(special, rule, value, f"{key}.{topic}")
+        return rules
 
     @property
     def max_message_size(self) -> int:
-        """Bytes of data that a message of ours may have."""
+        """Bytes of data on the wire that a message of ours may have, unless its topic says so."""
         return self.max_rpc_size - ENVELOPE
+
+    @property
+    def longest_overtaking(self) -> float:
+        """Seconds within which messages of an author may overtake each other."""
+        return self.seen_ttl / 2 if self.replay_window is None else self.replay_window
+
+    @property
+    def largest_rpc(self) -> int:
+        """Bytes that an RPC may have on the topic that allows most."""
+        sizes = [rules.max_message_size or 0 for rules in self.special_topics().values()]
+        return max(self.max_rpc_size, max(sizes, default=0) + ENVELOPE)
+
+    @property
+    def largest_message(self) -> int:
+        """Bytes of data that the application may publish on the topic that allows most."""
+        largest = self.transform.max_size if self.transform else self.max_message_size
+        for rules in self.special_topics().values():
+            transform = rules.transform or self.transform
+            size = transform.max_size if transform else rules.max_message_size or 0
+            largest = max(largest, size)
+        return largest
 
     @property
     def work_limits(self) -> WorkLimits:
@@ -222,3 +299,11 @@ class PubsubParameters(Parameters):
             return by_name
         by_pattern = allow_pattern(self.allowed_topic_pattern)
         return lambda topic: by_name(topic) or by_pattern(topic)
+
+
+def _with_rule(special: TopicRules, rule: str, value: Any, key: str) -> TopicRules:
+    """The rules of a topic with one more; a wrong value is told with the key that it stands at."""
+    try:
+        return TopicRules(**{**dict(special), rule: value})
+    except ConfigError as error:
+        raise ConfigError(key, error.problem) from None

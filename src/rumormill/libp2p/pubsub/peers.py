@@ -28,7 +28,7 @@ class PeerState:
         self.place = place_of(joined.address)
         """Where it came from, as others may that belong to the same; empty if that is not known."""
         self.queue = PeerQueue(parameters.queue_messages, parameters.queue_bytes)
-        self.reader = FrameReader(parameters.max_rpc_size)
+        self.reader = FrameReader(parameters.largest_rpc)
         self.brought = float("-inf")
         """When it brought the last message that was new and valid."""
         self.checks = 0

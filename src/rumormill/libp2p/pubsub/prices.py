@@ -7,6 +7,7 @@ nothing.
 
 from __future__ import annotations
 
+from rumormill.libp2p.pubsub.transforms import MOST_INFLATED
 from rumormill.libp2p.stack.keys import KeyType
 from rumormill.libp2p.wire.message import WireMessage
 
@@ -48,6 +49,9 @@ DUPLICATE = 3.0
 UNWANTED_MESSAGE = 5.0
 """A message that we do not want, or that found no room."""
 
+INFLATED_BYTE = 0.003
+"""A byte that a transform made of a message's data, and that its id was made of."""
+
 ANSWERED_BYTE = 0.02
 """A byte that we send again because the peer asked for it: much more than it costs to make, as the
 line may be dearer than the core. A peer gets a few megabytes a second that way."""
@@ -77,6 +81,20 @@ TYPE_TAG = 0x08
 
 ED25519_ID = 38
 """Bytes of a peer id that contains an Ed25519 key."""
+
+
+def inflated(message: WireMessage) -> float:
+    """What it cost to make the application's data of a message; 0 if it is what was sent."""
+    return (message.weight - len(message.raw)) * INFLATED_BYTE
+
+
+def vain_inflation(size: int, max_size: int) -> float:
+    """What it costs at most to inflate data of a size that turns out to be bad.
+
+    >>> vain_inflation(100, max_size=10_000), vain_inflation(1_000_000, max_size=10_000)
+    (6.6000000000000005, 30.0)
+    """
+    return min(size * MOST_INFLATED, max_size) * INFLATED_BYTE
 
 
 def signature(message: WireMessage) -> float:

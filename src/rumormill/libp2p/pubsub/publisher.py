@@ -16,6 +16,7 @@ from rumormill.libp2p.pubsub.message_id import LONGEST_MESSAGE_ID, usable
 from rumormill.libp2p.pubsub.queue import BEHIND, NEXT, NOWHERE
 from rumormill.libp2p.pubsub.round_robin import round_robin
 from rumormill.libp2p.pubsub.rules import RuleBook, Rules
+from rumormill.libp2p.pubsub.transforms import DataTransform, outbound
 from rumormill.libp2p.wire.message import WireMessage, build_message
 from rumormill.libp2p.wire.rpc import message_frame
 from rumormill.libp2p.wire.signing import signed_message
@@ -47,7 +48,6 @@ class Publisher:
         self._terms: dict[tuple[str, ...], Rules] = {}
         """Of topics that we published on lately: what they agree on."""
         self._deliver_own = pubsub.parameters.deliver_own
-        self._max_rpc_size = pubsub.parameters.max_rpc_size
 
     def publish(self, command: Publish, now: float) -> None:
         """Publish; raises :class:`LocalProtocolError` for what no peer would take."""
@@ -57,7 +57,7 @@ class Publisher:
         message = self._make(topics, command.data, now)
         self._accept(message, now)
         receipt = self._send(message, now)
-        self._tell_published(message, receipt, now)
+        self._tell_published(message, command.data, receipt, now)
         self._pubsub.effects.append(Published(receipt))
 
     def publish_many(self, command: PublishMany, now: float) -> None:
@@ -73,8 +73,8 @@ class Publisher:
             self._accept(message, now)
             plans.append(tuple(self._targets(message, now)))
         receipts = self._send_in_turn(messages, plans)
-        for message, receipt in zip(messages, receipts, strict=True):
-            self._tell_published(message, receipt, now)
+        for message, data, receipt in zip(messages, command.several, receipts, strict=True):
+            self._tell_published(message, data, receipt, now)
         self._pubsub.effects.append(PublishedMany(receipts))
 
     def _accept(self, message: WireMessage, now: float) -> None:
@@ -85,11 +85,13 @@ class Publisher:
         for tell in self._tell_accepted:
             tell(message, None, _NOBODY, now)
 
-    def _tell_published(self, message: WireMessage, receipt: Receipt, now: float) -> None:
+    def _tell_published(
+        self, message: WireMessage, data: bytes, receipt: Receipt, now: float
+    ) -> None:
         pubsub, topics = self._pubsub, message.topics
         # Made without `emit`: there is one for each message.
         reached = len(receipt.reached) + len(receipt.queued)
-        traced = {"size": len(message.data), "peers": reached, "dropped": len(receipt.dropped)}
+        traced = {"size": len(data), "peers": reached, "dropped": len(receipt.dropped)}
         pubsub.effects.append(
             TraceEvent(now, pubsub.node, PUBLISHED, topics[0], message.id, None, traced)
         )
@@ -97,7 +99,7 @@ class Publisher:
         if self._deliver_own and (
             topics[0] in subscribed or not subscribed.keys().isdisjoint(topics)
         ):
-            self._intake.deliver(message, None, now)
+            self._deliver(message, data, now)
 
     def _agree(self, topics: tuple[str, ...]) -> Rules:
         """The terms that all the topics agree on; raises if there are none."""
@@ -109,10 +111,15 @@ class Publisher:
         policies = {each.signing for each in rules}
         if len(policies) > 1:
             raise LocalProtocolError("the topics have different signature policies")
+        if any(each.transform != rules[0].transform for each in rules):
+            raise LocalProtocolError("the topics have different transforms")
         if len(self._terms) >= MOST_TERMS:
             self._terms.clear()
         # What is the first topic's alone is its id function.
-        terms = rules[0]._replace(max_message_size=min(each.max_message_size for each in rules))
+        terms = rules[0]._replace(
+            max_message_size=min(each.max_message_size for each in rules),
+            max_rpc_size=min(each.max_rpc_size for each in rules),
+        )
         self._terms[topics] = terms
         return terms
 
@@ -127,20 +134,26 @@ class Publisher:
     def _make(self, topics: tuple[str, ...], data: bytes, now: float) -> WireMessage:
         """The message as it leaves; raises for one that no peer would take, or has already."""
         terms = self._terms.get(topics) or self._agree(topics)
-        if len(data) > terms.max_message_size:
-            raise MessageTooLargeError(len(data), terms.max_message_size)
+        wire = data if terms.transform is None else self._outbound(topics[0], data, terms.transform)
+        if len(wire) > terms.max_message_size:
+            raise MessageTooLargeError(len(wire), terms.max_message_size, topics[0])
         if terms.signing == "StrictSign":
             # Nanoseconds at the first message, then one more each: never the same twice, even if
             # the node was restarted in between.
             sequence = int(now * 1e9) if self._next_sequence is None else self._next_sequence
             self._next_sequence = sequence + 1
-            message = signed_message(self._pubsub.author, data, topics, sequence)
+            message = signed_message(self._pubsub.author, wire, topics, sequence)
         else:
-            message = build_message(data=data, topics=topics)
-        excess = len(message.raw) + FIELD_HEAD - self._max_rpc_size
+            message = build_message(data=wire, topics=topics)
+        excess = len(message.raw) + FIELD_HEAD - terms.max_rpc_size
         if excess > 0:  # long topics: peers would drop us for such an RPC
-            raise MessageTooLargeError(len(data), max(0, len(data) - excess))
-        message.id = terms.message_id(message)
+            raise MessageTooLargeError(len(wire), max(0, len(wire) - excess), topics[0])
+        if terms.transform is None:
+            message.id = terms.message_id(message)
+        else:
+            message.open(data)
+            message.id = terms.message_id(message)
+            message.close()
         if not usable(message.id):
             raise LocalProtocolError(
                 f"the id function of {topics[0]!r} must return 1 to {LONGEST_MESSAGE_ID} bytes"
@@ -150,6 +163,20 @@ class Publisher:
                 f"a message with this id is known already on {topics[0]!r}: it would go nowhere"
             )
         return message
+
+    def _deliver(self, message: WireMessage, data: bytes, now: float) -> None:
+        """Deliver our own message to ourselves, as the application wrote it."""
+        if data is message.data:
+            self._intake.deliver(message, None, now)
+            return
+        message.open(data)
+        self._intake.deliver(message, None, now)
+        message.close()
+
+    def _outbound(self, topic: str, data: bytes, transform: DataTransform) -> bytes:
+        if len(data) > transform.max_size:  # what no peer would inflate
+            raise MessageTooLargeError(len(data), transform.max_size, topic)
+        return outbound(topic, data, transform)
 
     def _targets(self, message: WireMessage, now: float) -> Iterable[Peer]:
         targets = self._pubsub.router.targets(message, True, now)

@@ -62,6 +62,7 @@ from rumormill.libp2p.pubsub.parameters import ENVELOPE, PubsubParameters
 from rumormill.libp2p.pubsub.part import Listeners
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.publisher import Publisher
+from rumormill.libp2p.pubsub.replays import AuthorStore
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.pubsub.rules import RuleBook
 from rumormill.libp2p.pubsub.subscriptions import SubscriptionFilter, SubscriptionTable
@@ -96,11 +97,13 @@ class Pubsub:
         address_book: AddressBook | None = None,
         subscription_filter: SubscriptionFilter | None = None,
         first_sequence: int | None = None,
+        author_store: AuthorStore | None = None,
     ) -> None:
         """``name_of`` turns a ``from`` field into a peer's name, ``id_of`` does the reverse; by
         default base58. ``address_book`` is the host's, where there is one.
 
         ``first_sequence`` is our first message's number; by default its time in nanoseconds.
+        ``author_store`` keeps what ``refuse_replays`` has to remember over a restart.
         """
         self.node = node
         self.author = author
@@ -144,7 +147,7 @@ class Pubsub:
         self.blacklisted = BlacklistedPeers(self.parameters.blacklist)
         """Whom we have nothing to do with."""
         rules = RuleBook(self.parameters)
-        self._intake = Intake(self, network, rules, self.name_of)
+        self._intake = Intake(self, network, rules, self.name_of, author_store)
         self._publisher = Publisher(self, self._intake, rules, first_sequence)
         self.allows = subscription_filter or self.parameters.subscription_filter()
         """Whether a topic exists for us."""

@@ -1,4 +1,4 @@
-"""The rules of each topic: signature policy, id function, largest message."""
+"""The rules of each topic: signature policy, id function, largest message, transform."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from rumormill.core.errors import ConfigError
 from rumormill.libp2p.pubsub.message_id import NEED_AUTHOR, MessageIdFunction, message_id_function
-from rumormill.libp2p.pubsub.parameters import PubsubParameters, TopicRules
+from rumormill.libp2p.pubsub.parameters import ENVELOPE, PubsubParameters, TopicRules
+from rumormill.libp2p.pubsub.transforms import DataTransform
 from rumormill.libp2p.wire.signing import SigningPolicy
 
 
@@ -18,10 +19,14 @@ class Rules(NamedTuple):
     """Whether a message that is not signed may name an author all the same."""
     message_id: MessageIdFunction
     max_message_size: int
-    """Bytes of data that we publish at most."""
+    """Bytes of data on the wire that we publish at most."""
     most_received: int
-    """Bytes of data that a peer's message may have. Where the topic has no limit of its own, all
-    that an RPC can carry: what other networks' peers carry, we carry."""
+    """Bytes of data on the wire that a peer's message may have. Where the topic has no limit of its
+    own, all that an RPC can carry: what other networks' peers carry, we carry."""
+    max_rpc_size: int
+    """Bytes of an RPC with a message of ours: more than elsewhere only where the topic needs it."""
+    transform: DataTransform | None
+    """What makes the application's data of what is on the wire; None if that is the same."""
 
 
 class RuleBook:
@@ -37,19 +42,25 @@ class RuleBook:
         self._default = _rules(parameters, TopicRules())
         self._special = {
             topic: _rules(parameters, special, f"topic_rules.{topic}.message_id")
-            for topic, special in parameters.topic_rules.items()
+            for topic, special in parameters.special_topics().items()
         }
 
     def of(self, topic: str) -> Rules:
         """The rules of one topic."""
         return self._special.get(topic, self._default) if self._special else self._default
 
+    @property
+    def transforming(self) -> bool:
+        """Whether any topic has a transform."""
+        every = (self._default, *self._special.values())
+        return any(rules.transform is not None for rules in every)
+
 
 def _rules(parameters: PubsubParameters, special: TopicRules, key: str = "message_id") -> Rules:
     signing = special.signing or parameters.signing
     choice = special.message_id or parameters.message_id
     authors = special.unsigned_authors
-    largest = parameters.max_message_size
+    size = special.max_message_size
     if choice is None:
         choice = "origin_bytes" if signing == "StrictSign" else "sha256"
     if signing == "StrictNoSign" and choice in NEED_AUTHOR:
@@ -59,6 +70,8 @@ def _rules(parameters: PubsubParameters, special: TopicRules, key: str = "messag
         signing,
         parameters.unsigned_authors if authors is None else authors,
         message_id_function(choice),
-        min(special.max_message_size or largest, largest),
-        special.max_message_size or parameters.max_rpc_size,
+        size or parameters.max_message_size,
+        size or parameters.max_rpc_size,
+        max(parameters.max_rpc_size, (size or 0) + ENVELOPE),
+        special.transform or parameters.transform,
     )

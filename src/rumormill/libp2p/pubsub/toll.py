@@ -85,10 +85,12 @@ class Toll:
         """Whether a peer has used up its allowance."""
         return state.work.debt > self._burst
 
-    def arrived(self, peer: Peer, state: PeerState, now: float) -> None:
+    def arrived(
+        self, peer: Peer, state: PeerState, now: float, cost: float = prices.MESSAGE
+    ) -> None:
         """The peer sent a message that is worth a check."""
-        if not state.messages.take(prices.MESSAGE, now):  # its own share, before the common one
-            self._share(peer, prices.MESSAGE)
+        if not state.messages.take(cost, now):  # its own share, before the common one
+            self._share(peer, cost)
 
     def sent(self, peer: Peer, state: PeerState, count: int, now: float) -> None:
         """A message of the peer was of use, and went on to so many others."""

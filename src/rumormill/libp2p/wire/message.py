@@ -35,7 +35,11 @@ class WireMessage:
 
     __slots__ = (
         "data", "id", "key", "raw", "sender_id", "sequence", "signature", "signed_end", "topics",
+        "weight", "wire_data",
     )  # fmt: skip
+
+    wire_data: bytes
+    """What the data is on the wire; there only while the message is open, see :meth:`open`."""
 
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
@@ -49,9 +53,28 @@ class WireMessage:
         """Set by whoever knows the topic's id function."""
         self.signed_end: int = len(raw)
         """Where the signed part ends; -1 if it is not simply the beginning of ``raw``."""
+        self.weight: int = self.signed_end
+        """Bytes that the message takes while it waits: ``raw``, and what it inflates to."""
 
     def __repr__(self) -> str:
         return f"<WireMessage {'+'.join(self.topics)} {len(self.data)} bytes id={self.id.hex()}>"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether ``data`` is what the application sees, and not what is on the wire."""
+        return hasattr(self, "wire_data")
+
+    def open(self, data: bytes) -> None:
+        """Let ``data`` be what the application sees, where that is not what is on the wire."""
+        self.wire_data, self.data = self.data, data
+        self.weight += len(data)
+
+    def close(self) -> None:
+        """Let ``data`` be what is on the wire again: what is kept need not be inflated."""
+        if self.is_open:
+            self.data = self.wire_data
+            self.weight = len(self.raw)
+            del self.wire_data
 
     def signed_payload(self) -> bytes:
         """What the signature covers: the prefix, then the message without signature and key."""

@@ -1,42 +1,19 @@
 //! gossipsub as the command line asks for it.
 
-use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use libp2p::gossipsub::{
-    AllowAllSubscriptionFilter, Behaviour, ConfigBuilder, DataTransform, IdentityTransform,
-    Message, MessageAuthenticity, MessageId, RawMessage, TopicHash, ValidationMode, Version,
+    AllowAllSubscriptionFilter, Behaviour, ConfigBuilder, Message, MessageAuthenticity, MessageId,
+    TopicHash, ValidationMode, Version,
 };
 use libp2p::identity::Keypair;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::arguments::Arguments;
+use crate::transform::{CopyCounter, Transform};
 
-pub type Gossipsub = Behaviour<CopyCounter, AllowAllSubscriptionFilter>;
-
-/// Changes nothing, and counts: gossipsub transforms every copy, before it looks for duplicates.
-#[derive(Clone, Default)]
-pub struct CopyCounter(Arc<AtomicU64>);
-
-impl CopyCounter {
-    pub fn count(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-impl DataTransform for CopyCounter {
-    fn inbound_transform(&self, raw: RawMessage) -> io::Result<Message> {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        IdentityTransform.inbound_transform(raw)
-    }
-
-    fn outbound_transform(&self, topic: &TopicHash, data: Vec<u8>) -> io::Result<Vec<u8>> {
-        IdentityTransform.outbound_transform(topic, data)
-    }
-}
+pub type Gossipsub = Behaviour<Transform, AllowAllSubscriptionFilter>;
 
 pub fn gossipsub(
     key: &Keypair,
@@ -60,11 +37,17 @@ pub fn gossipsub(
     };
     builder.validation_mode(validation);
     set_message_id(&mut builder, arguments.message_id.as_deref().unwrap_or(id))?;
+    let mut snappy = false;
     for (name, value) in &arguments.options {
-        set_option(&mut builder, name, value)?;
+        match name.as_str() {
+            "snappy" => snappy = flag(value)?,
+            "topic_max_transmit_size" => set_topic_sizes(&mut builder, value)?,
+            _ => set_option(&mut builder, name, value)?,
+        }
     }
     let config = builder.build().map_err(|error| error.to_string())?;
-    Behaviour::new_with_transform(author, config, copies).map_err(str::to_string)
+    let transform = Transform { copies, snappy };
+    Behaviour::new_with_transform(author, config, transform).map_err(str::to_string)
 }
 
 fn set_message_id(builder: &mut ConfigBuilder, profile: &str) -> Result<(), String> {
@@ -82,7 +65,31 @@ fn set_message_id(builder: &mut ConfigBuilder, profile: &str) -> Result<(), Stri
                 MessageId::from(Sha256::digest(&message.data).to_vec())
             });
         }
+        "ethereum" => {
+            builder.message_id_fn(|message: &Message| MessageId::from(ethereum_id(message)));
+        }
         other => return Err(format!("no such message id: {other}")),
+    }
+    Ok(())
+}
+
+/// Of data that was valid snappy: what is not never comes so far.
+fn ethereum_id(message: &Message) -> Vec<u8> {
+    let topic = message.topic.as_str().as_bytes();
+    let mut hash = Sha256::new();
+    hash.update([1, 0, 0, 0]);
+    hash.update((topic.len() as u64).to_le_bytes());
+    hash.update(topic);
+    hash.update(&message.data);
+    hash.finalize()[..20].to_vec()
+}
+
+fn set_topic_sizes(builder: &mut ConfigBuilder, value: &Value) -> Result<(), String> {
+    let sizes = value
+        .as_object()
+        .ok_or_else(|| format!("{value} is no object of sizes"))?;
+    for (topic, most) in sizes {
+        builder.max_transmit_size_for_topic(size(most)?, TopicHash::from_raw(topic));
     }
     Ok(())
 }

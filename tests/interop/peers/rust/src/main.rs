@@ -10,6 +10,7 @@ mod measure;
 mod node;
 mod router;
 mod speech;
+mod transform;
 
 use std::time::Duration;
 
@@ -20,10 +21,10 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
 use crate::arguments::Arguments;
-use crate::gossip::CopyCounter;
 use crate::node::Node;
 use crate::router::Behaviour;
 use crate::speech::say;
+use crate::transform::CopyCounter;
 
 type Problem = Box<dyn std::error::Error>;
 

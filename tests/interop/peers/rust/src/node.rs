@@ -10,13 +10,13 @@ use libp2p::swarm::{ConnectionId, DialError, Swarm, SwarmEvent};
 use libp2p::{Multiaddr, PeerId, identify};
 use serde_json::{Value, json};
 
-use crate::gossip::CopyCounter;
 use crate::job::Job;
 use crate::measure::{Collecting, Receiving, number_at};
 use crate::router::{
     Behaviour, BehaviourEvent, Received, Report, Sent, from_floodsub, from_gossipsub,
 };
 use crate::speech::{complain, number, say, text};
+use crate::transform::CopyCounter;
 
 /// Messages published before the network has its turn again.
 const BURST: usize = 16;

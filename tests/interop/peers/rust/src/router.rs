@@ -7,7 +7,8 @@ use libp2p::swarm::behaviour::toggle::Toggle;
 use libp2p::{PeerId, floodsub, identify, ping};
 
 use crate::arguments::Arguments;
-use crate::gossip::{CopyCounter, Gossipsub, gossipsub};
+use crate::gossip::{Gossipsub, gossipsub};
+use crate::transform::CopyCounter;
 
 #[derive(NetworkBehaviour)]
 pub struct Behaviour {
