@@ -64,6 +64,18 @@ class HeldBack(NamedTuple):
     seconds: float
 
 
+class ToRouter(NamedTuple):
+    """A command of the application that only the router understands, such as one for a part."""
+
+    command: object
+
+
+class FromRouter(NamedTuple):
+    """What the router has to tell the application."""
+
+    news: object
+
+
 PubsubInput: TypeAlias = (
     Received
     | Checked
@@ -78,6 +90,7 @@ PubsubInput: TypeAlias = (
     | HeldBack
     | Subscribe
     | Unsubscribe
+    | ToRouter
 )
 """What :class:`~rumormill.libp2p.pubsub.pubsub.Pubsub` takes."""
 
@@ -91,6 +104,7 @@ PubsubEffect: TypeAlias = (
     | RoomAgain
     | HoldPeer
     | RestPeer
+    | FromRouter
     | TraceEvent
 )
 """What :class:`~rumormill.libp2p.pubsub.pubsub.Pubsub` wants done."""

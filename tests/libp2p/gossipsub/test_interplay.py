@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rumormill.libp2p.gossipsub.features import MESHSUB_1_3
 from tests.helpers.libp2p.workbench import (
     FLOODSUB,
     MESHSUB_1_0,
@@ -27,7 +28,7 @@ FLOODERS = {"flood0", "flood1", "flood2"}
 
 
 def test_gossipsub_speaks_floodsub_too_but_prefers_its_own() -> None:
-    assert gossipsub().pubsub.protocols == (MESHSUB_1_0, FLOODSUB)
+    assert gossipsub().pubsub.protocols == (MESHSUB_1_3, MESHSUB_1_0, FLOODSUB)
 
 
 def test_we_publish_to_floodsub_peers_besides_the_mesh() -> None:

@@ -31,7 +31,9 @@ from rumormill.libp2p.effects import (
     StreamLost,
     StreamRenewed,
     StreamRestarted,
+    ToRouter,
 )
+from rumormill.libp2p.gossipsub.partial import ClosePartial
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.wire import Graft, Rpc, Subscription, WireMessage
 from rumormill.libp2p.wire.frames import length_prefixed
@@ -264,12 +266,14 @@ def test_every_input_is_taken_and_what_is_none_is_refused() -> None:
         PeerJoined("ann", MESHSUB_1_0), Received("ann", b""), Writable("ann", True),
         StreamRestarted("ann"), StreamLost("ann"), StreamRenewed("ann"), Subscribe("t"),
         Publish(("t",), b"rain"), Checked(7, "accept"), CheckedMany(()), Unsubscribe("t"),
-        HeldBack("ann", "frames", 1.0), PeerLeft("ann"),
+        HeldBack("ann", "frames", 1.0), ToRouter(ClosePartial("t")), PeerLeft("ann"),
     ]  # fmt: skip
     assert {type(each) for each in inputs} == set(get_args(PubsubInput))
-    bench = gossipsub()
+    bench = gossipsub(partial_messages=True)
     for each in inputs:
         bench.feed(each)
+    with pytest.raises(LocalProtocolError, match="the router takes no str"):
+        bench.feed(ToRouter("something"))
     with pytest.raises(LocalProtocolError, match="no input Shutdown"):
         bench.feed(Shutdown())
 

@@ -20,9 +20,17 @@ MESH: Feature = "mesh"
 GOSSIP: Feature = "gossip"
 """Understands IHAVE and IWANT."""
 
+EXTENSIONS: Feature = "extensions"
+"""Says in the first RPC which extensions it has, and takes the same of us."""
+
 MESHSUB_1_0 = "/meshsub/1.0.0"
+MESHSUB_1_3 = "/meshsub/1.3.0"
 
 FeatureTable: TypeAlias = Mapping[str, frozenset[Feature]]
 
-FEATURES: FeatureTable = {FLOODSUB: frozenset(), MESHSUB_1_0: frozenset((MESH, GOSSIP))}
+FEATURES: FeatureTable = {
+    FLOODSUB: frozenset(),
+    MESHSUB_1_0: frozenset((MESH, GOSSIP)),
+    MESHSUB_1_3: frozenset((MESH, GOSSIP, EXTENSIONS)),
+}
 """What speakers of the protocols that we know can do."""

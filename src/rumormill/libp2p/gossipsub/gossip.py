@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from rumormill.core import trace
 from rumormill.core.machine import Peer
@@ -46,6 +46,8 @@ class Gossip(HeartbeatPart):
         self._unkept: dict[bytes, Peer] = {}
         """Who was asked before that and did not send it: now it is the turn of another, or else
         one who tells of everything first and sends nothing would keep it from us."""
+        self.instead: Callable[[Peer, str], bool] | None = None
+        """Tells a peer of a topic what we have in another form; False if it is to get IHAVE."""
         pubsub.on_control(IHAVE, self.handle_ihave)
         pubsub.on_control(IWANT, self.handle_iwant)
 
@@ -62,10 +64,13 @@ class Gossip(HeartbeatPart):
     def _emit(self, topic: str, members: dict[Peer, None]) -> None:
         """Tell ``D_lazy`` peers that are no members of the mesh or fanout what we have."""
         message_ids = self.cache.gossip_ids(topic)
-        if not message_ids:
+        instead = self.instead
+        if not message_ids and instead is None:
             return
         most = self._parameters.max_ihave_ids
         for peer in self._candidates.sample(topic, GOSSIP, members, self._parameters.D_lazy):
+            if (instead is not None and instead(peer, topic)) or not message_ids:
+                continue
             # Each peer gets the ids in another order: if not all fit, different ones.
             ids = self._pubsub.random.sample(message_ids, min(most, len(message_ids)))
             self._pubsub.outbox.control(peer, IHave(topic, tuple(ids)))

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from typing import ClassVar
 
 from rumormill.core.errors import LocalProtocolError
 from rumormill.core.machine import Peer, PeerJoined
 from rumormill.libp2p.gossipsub.candidates import Candidates
+from rumormill.libp2p.gossipsub.extensions import Extension, Extensions
 from rumormill.libp2p.gossipsub.fanout import Fanout
-from rumormill.libp2p.gossipsub.features import FEATURES, MESH, MESHSUB_1_0, FeatureTable
+from rumormill.libp2p.gossipsub.features import (
+    FEATURES,
+    MESH,
+    MESHSUB_1_0,
+    MESHSUB_1_3,
+    FeatureTable,
+)
 from rumormill.libp2p.gossipsub.gossip import Gossip
 from rumormill.libp2p.gossipsub.heartbeat import Heartbeat
 from rumormill.libp2p.gossipsub.mesh import Mesh
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
+from rumormill.libp2p.gossipsub.partial.exchange import PartialMessages
+from rumormill.libp2p.gossipsub.probe_extension import ProbeExtension
+from rumormill.libp2p.gossipsub.standing import Standing
 from rumormill.libp2p.pubsub.floodsub import FLOODSUB
 from rumormill.libp2p.pubsub.part import Part
 from rumormill.libp2p.pubsub.router import PubsubServices, Router
@@ -21,13 +31,13 @@ from rumormill.libp2p.wire.message import WireMessage
 
 
 class GossipsubRouter(Router):
-    """gossipsub 1.0, with floodsub peers as its guests.
+    """gossipsub, with floodsub peers as its guests.
 
     A further version is a router derived from this one: its ``protocols`` and ``features``, the
     parts that it adds to :meth:`parts`, and what it wants changed of :meth:`targets`.
     """
 
-    protocols: ClassVar[tuple[str, ...]] = (MESHSUB_1_0, FLOODSUB)
+    protocols: ClassVar[tuple[str, ...]] = (MESHSUB_1_3, MESHSUB_1_0, FLOODSUB)
 
     features: ClassVar[FeatureTable] = FEATURES
     """What speakers of each of the protocols can do."""
@@ -45,11 +55,31 @@ class GossipsubRouter(Router):
         self._fanout = Fanout(self.parameters, self._candidates)
         self._mesh = Mesh(pubsub, self.parameters, self._candidates, self._fanout)
         self._gossip = Gossip(pubsub, self.parameters, self._candidates, self._mesh, self._fanout)
+        self._standing = Standing()
+        self._spared: Mapping[str, Container[Peer]] = {}
+        """By topic, peers that get parts of messages and so no whole ones."""
+        extensions = self.extensions()
+        self._extensions = Extensions(pubsub, self._candidates, self._standing, extensions)
         self._heartbeat: Heartbeat | None = None
+
+    def extensions(self) -> tuple[Extension, ...]:
+        """The extensions of gossipsub 1.3 that we have; asked for once, by :meth:`attach`."""
+        found: list[Extension] = []
+        if self.parameters.test_extension:
+            found.append(ProbeExtension(self.pubsub))
+        if self.parameters.partial_messages:
+            partial = PartialMessages(
+                self.pubsub, self.parameters, self._standing, self._for_whole_messages
+            )
+            self._spared = partial.options.spared
+            self._gossip.instead = partial.gossip
+            found.append(partial)
+        return tuple(found)
 
     def parts(self) -> tuple[Part, ...]:
         """Who hears what happens, and in which order; at the heartbeat too."""
-        return self._candidates, self._mesh, self._fanout, self._gossip
+        extensions = (self._extensions, *self._extensions.ours)
+        return (self._candidates, self._mesh, self._fanout, self._gossip, *extensions)
 
     # ---- whom to send to
 
@@ -67,13 +97,22 @@ class GossipsubRouter(Router):
     def _targets(self, topic: str, own: bool, now: float) -> Iterable[Peer]:
         peers: Iterable[Peer] = self._mesh.peers(topic)
         if own and not peers:
-            if self.pubsub.joined(topic):
-                peers = self._instead_of_mesh(topic)
-            else:
-                peers = self._fanout.choose(topic, now)
+            peers = self._for_whole_messages(topic, now)
+        if topic in self._spared:
+            spared = self._spared[topic]
+            peers = [peer for peer in peers if peer not in spared]
         if self._candidates.without_mesh:
             return [*self._candidates.flooded(topic), *peers]
         return peers
+
+    def _for_whole_messages(self, topic: str, now: float) -> Iterable[Peer]:
+        """Who would get a whole message of ours, if nobody wanted parts."""
+        peers = self._mesh.peers(topic)
+        if peers:
+            return peers
+        if self.pubsub.joined(topic):
+            return self._instead_of_mesh(topic)
+        return self._fanout.choose(topic, now)
 
     def would_reach(self, topics: tuple[str, ...]) -> Iterable[Peer]:
         """The same, but if there is no fanout yet, none is chosen."""
@@ -88,6 +127,9 @@ class GossipsubRouter(Router):
                 peers = self._instead_of_mesh(topic)
             else:
                 peers = self._fanout.would_choose(topic)
+        if topic in self._spared:
+            spared = self._spared[topic]
+            peers = [peer for peer in peers if peer not in spared]
         if self._candidates.without_mesh:
             return [*self._candidates.flooded(topic), *peers]
         return peers

@@ -30,16 +30,16 @@ from rumormill.core.transport import (
     TransportEffect,
     TransportInput,
 )
-from rumormill.libp2p.effects import PubsubEffect
+from rumormill.libp2p.effects import FromRouter, PubsubEffect, ToRouter
 
-PubsubCommand: TypeAlias = Publish | CheckedMany | Checked | Subscribe | Unsubscribe
+PubsubCommand: TypeAlias = Publish | CheckedMany | Checked | Subscribe | Unsubscribe | ToRouter
 """What is for pubsub, and only passes through."""
 
 HostInput: TypeAlias = TransportInput | PubsubCommand | Dial | Hold | Shutdown
 """What a host takes: from its transport, for its pubsub, and from its user."""
 
 HostEffect: TypeAlias = (
-    TransportEffect | DialEnded | Deliver | Check | Published | RoomAgain | TraceEvent
+    TransportEffect | DialEnded | Deliver | Check | Published | RoomAgain | FromRouter | TraceEvent
 )
 """What a host wants done: by its transport, by whoever checks messages, and told to its user."""
 

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from rumormill.core import trace
 from rumormill.core.machine import Peer, RoomAgain, Send
+from rumormill.core.protobuf import bytes_field
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.queue import NOWHERE, PeerQueue, Place
 from rumormill.libp2p.wire.control import ControlKinds, Entry
+from rumormill.libp2p.wire.frames import length_prefixed
 from rumormill.libp2p.wire.limits import TAKEN_BY_ALL, within
 from rumormill.libp2p.wire.message import WireMessage
 from rumormill.libp2p.wire.rpc import message_frame
@@ -76,9 +78,31 @@ class Outbox:
         reason = "queue_full"
         self._pubsub.emit(trace.DROPPED, peer=peer, what="message", reason=reason, count=count)
 
-    def announce(self, peer: Peer, topic: str, subscribe: bool) -> None:
-        """Tell a peer that we listen to a topic, or no longer do."""
-        self._queue_of(peer).announce(topic, subscribe)
+    def extension(
+        self, peer: Peer, number: int, inside: bytes, what: str, topic: str | None = None
+    ) -> bool:
+        """Queue an RPC of its own with a field of an extension, among the messages; says whether
+        there was room. ``what`` it is called in traces.
+        """
+        state = self._peers.get(peer)
+        if state is None:
+            return False
+        queue = state.queue
+        place = queue.add_message(length_prefixed(bytes_field(number, inside)))
+        if queue.crowded:
+            self.crowded[peer] = None
+            if evicted := queue.take_evicted():
+                self._lost(peer, evicted)
+        if place:
+            self._dirty[peer] = None
+            return True
+        reason = "queue_full"
+        self._pubsub.emit(trace.DROPPED, topic, peer=peer, what=what, reason=reason, count=1)
+        return False
+
+    def announce(self, peer: Peer, topic: str, subscribe: bool, other: bytes = b"") -> None:
+        """Tell a peer that we listen to a topic, or no longer do; ``other`` is said beside it."""
+        self._queue_of(peer).announce(topic, subscribe, other)
 
     def control(self, peer: Peer, entry: Entry) -> None:
         """Tell a peer what a control message says; what finds no room is counted and traced."""

@@ -39,12 +39,14 @@ from rumormill.core.machine import (
 from rumormill.core.topic import check_topic
 from rumormill.core.trace import TraceEvent, type_of_field
 from rumormill.libp2p.effects import (
+    FromRouter,
     HeldBack,
     PubsubEffect,
     PubsubInput,
     StreamLost,
     StreamRenewed,
     StreamRestarted,
+    ToRouter,
 )
 from rumormill.libp2p.pubsub.inbox import Inbox
 from rumormill.libp2p.pubsub.intake import Intake
@@ -53,7 +55,7 @@ from rumormill.libp2p.pubsub.parameters import ENVELOPE, PubsubParameters
 from rumormill.libp2p.pubsub.part import Listeners
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.publisher import Publisher
-from rumormill.libp2p.pubsub.router import Router
+from rumormill.libp2p.pubsub.router import CommandType, Router
 from rumormill.libp2p.pubsub.rules import RuleBook
 from rumormill.libp2p.pubsub.subscriptions import SubscriptionFilter, SubscriptionTable
 from rumormill.libp2p.pubsub.toll import Toll
@@ -101,6 +103,9 @@ class Pubsub:
         self._queue_bytes = self.parameters.queue_bytes
         self._kinds = ControlKinds()
         self._control_handlers: dict[type, Callable[[Peer, Any, float], None]] = {}
+        self._extension_handlers: dict[int, Callable[[Peer, bytes, float], None]] = {}
+        self._command_handlers: dict[type, Callable[[Any, float], None]] = {}
+        self._descriptions: dict[str, bytes] = {}
         self.outbox = Outbox(self, self._kinds)
         router.attach(self)
         self.table = SubscriptionTable(self.parameters.max_topics_per_peer)
@@ -124,7 +129,9 @@ class Pubsub:
         self._publisher = Publisher(self, self._intake, rules, first_sequence)
         self.allows = subscription_filter or self.parameters.subscription_filter()
         """Whether a topic exists for us."""
-        self._inbox = Inbox(self, self._intake, self._kinds, self._control_handlers)
+        self._inbox = Inbox(
+            self, self._intake, self._kinds, self._control_handlers, self._extension_handlers
+        )
         self._now = 0.0
         self._handlers: dict[type, Callable[[Any, float], None]] = {}
         self._on(Received, self._inbox.receive)
@@ -140,6 +147,7 @@ class Pubsub:
         self._on(HeldBack, self._on_held_back)
         self._on(Subscribe, self._on_subscribe)
         self._on(Unsubscribe, self._on_unsubscribe)
+        self._on(ToRouter, self._on_command)
 
     # ---- the machine
 
@@ -256,6 +264,8 @@ class Pubsub:
         self._announce_all(peer)
         for tell in self.listeners.add_peer:
             tell(joined, now)
+        for begin in self.listeners.begin_stream:
+            begin(peer, now)
 
     def _on_peer_leaves(self, left: PeerLeft, now: float) -> None:
         state = self.peers.get(left.peer)
@@ -280,7 +290,10 @@ class Pubsub:
         state = self.peers.get(restarted.peer)
         if state is not None:
             state.reader.part()
+            state.fresh = True
             self._introduce_again(restarted.peer)
+            for tell in self.listeners.peer_stream_began:
+                tell(restarted.peer, now)
 
     def take_reader(self, peer: Peer) -> FrameReader:
         """Give away what is half read of the peer's stream: what comes next begins a frame."""
@@ -296,6 +309,8 @@ class Pubsub:
         """Introduce ourselves again: the peer may have forgotten us with the old stream."""
         if renewed.peer in self.peers:
             self._introduce_again(renewed.peer)
+            for begin in self.listeners.begin_stream:
+                begin(renewed.peer, now)
 
     def _on_held_back(self, held: HeldBack, now: float) -> None:
         if held.peer in self.peers:
@@ -309,7 +324,7 @@ class Pubsub:
 
     def _announce_all(self, peer: Peer) -> None:
         for topic in self.listening:
-            self.outbox.announce(peer, topic, True)
+            self.outbox.announce(peer, topic, True, self._descriptions.get(topic, b""))
 
     def _on_writable(self, writable: Writable, now: float) -> None:
         self.outbox.writable(writable.peer, writable.ready)
@@ -324,6 +339,37 @@ class Pubsub:
         """Speak a kind of control: ``handler`` gets a peer's entries of each RPC, all at once."""
         self._kinds.add(kind)
         self._control_handlers[kind.entry] = handler
+
+    def on_extension(self, number: int, handler: Callable[[Peer, bytes, float], None]) -> None:
+        """Speak a further field of the RPC: ``handler`` gets its inside, once for each RPC."""
+        if number in self._extension_handlers or 1 <= number <= 3:
+            raise LocalProtocolError(f"field {number} of the RPC is taken")
+        self._extension_handlers[number] = handler
+
+    def on_command(
+        self, kind: type[CommandType], handler: Callable[[CommandType, float], None]
+    ) -> None:
+        """Take a kind of command of the application, that comes as ``ToRouter``."""
+        self._command_handlers[kind] = handler
+
+    def tell(self, news: object) -> None:
+        """Tell the application something that only it and the router understand."""
+        self.effects.append(FromRouter(news))
+
+    def describe_topic(self, topic: str, fields: bytes) -> None:
+        """Add fields to what we say of a topic when we tell that we listen to it."""
+        if fields == self._descriptions.get(topic, b""):
+            return
+        self._descriptions.pop(topic, None)
+        if fields:
+            self._descriptions[topic] = fields
+        if topic in self.listening:
+            for peer in self.peers:
+                self.outbox.announce(peer, topic, True, fields)
+
+    def first_rpc(self, peer: Peer) -> bool:
+        """Whether the RPC of the peer that is being handled is the first one of its stream."""
+        return peer in self.peers and self.peers[peer].fresh
 
     def connect(self, peer: Peer, addresses: tuple[str, ...] = ()) -> None:
         """Ask for a connection to the peer; the addresses are where it may be found."""
@@ -352,6 +398,12 @@ class Pubsub:
 
     # ---- what the application wants
 
+    def _on_command(self, wrapped: ToRouter, now: float) -> None:
+        handler = self._command_handlers.get(type(wrapped.command))
+        if handler is None:
+            raise LocalProtocolError(f"the router takes no {type(wrapped.command).__name__}")
+        handler(wrapped.command, now)
+
     def _on_subscribe(self, command: Subscribe, now: float) -> None:
         topic = check_topic(command.topic)
         if topic in self.listening:
@@ -361,7 +413,7 @@ class Pubsub:
         self.listening[topic] = None
         self.emit(trace.SUBSCRIBED, topic)
         for peer in self.peers:
-            self.outbox.announce(peer, topic, True)
+            self.outbox.announce(peer, topic, True, self._descriptions.get(topic, b""))
         for tell in self.listeners.join:
             tell(topic, now)
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping
-from typing import ClassVar, Literal, Protocol, TypeAlias
+from typing import ClassVar, Literal, Protocol, TypeAlias, TypeVar
 
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.machine import Peer
@@ -42,6 +42,8 @@ from rumormill.libp2p.wire.message import WireMessage
 
 Admission: TypeAlias = Literal["all", "control", "nothing"]
 """How much of a peer's RPC is read: all, all but its messages, or nothing of it."""
+
+CommandType = TypeVar("CommandType")
 
 
 class PubsubServices(Protocol):
@@ -79,6 +81,38 @@ class PubsubServices(Protocol):
         After the messages of the same RPC, and kind by kind in the order of registration. Only from
         within :meth:`Router.attach`: peers must not find a node that learns while it speaks.
         """
+        ...
+
+    def on_extension(self, number: int, handler: Callable[[Peer, bytes, float], None]) -> None:
+        """Speak a further field of the RPC: ``handler`` gets its inside, once for each RPC.
+
+        After the control of the same RPC. Only from within :meth:`Router.attach`. To be sent with
+        :meth:`Outbox.extension`.
+        """
+        ...
+
+    def on_command(
+        self, kind: type[CommandType], handler: Callable[[CommandType, float], None]
+    ) -> None:
+        """Take a kind of command of the application, that comes as ``ToRouter``.
+
+        What it should be told in turn goes into :meth:`tell`.
+        """
+        ...
+
+    def tell(self, news: object) -> None:
+        """Tell the application something that only it and the router understand."""
+        ...
+
+    def describe_topic(self, topic: str, fields: bytes) -> None:
+        """Add fields to what we say of a topic when we tell that we listen to it; none if empty.
+
+        Peers that know already that we listen are told again.
+        """
+        ...
+
+    def first_rpc(self, peer: Peer) -> bool:
+        """Whether the RPC of the peer that is being handled is the first one of its stream."""
         ...
 
     def connect(self, peer: Peer, addresses: tuple[str, ...] = ()) -> None:
