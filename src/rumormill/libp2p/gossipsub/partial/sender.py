@@ -129,7 +129,7 @@ class PartialSender:
         if size > most:
             # As good as sent: it would not be any smaller the next time.
             self._drop(group.topic, peer, "too_large", f"{size} bytes, {most} allowed")
-            return size
+            return size if data is None else self._send(group, peer, None, metadata)
         placed = self._pubsub.outbox.extension(
             peer, PARTIAL_MESSAGES, inside, what="partial", topic=group.topic
         )
