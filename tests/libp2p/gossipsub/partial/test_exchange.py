@@ -432,6 +432,17 @@ def test_what_found_no_room_is_tried_again_at_the_heartbeat() -> None:
     assert [each.group_id for each in bench.got("ann")] == [b"two"]
 
 
+def test_who_comes_into_the_mesh_later_is_told_at_the_heartbeat() -> None:
+    bench = PartialBench()
+    assert bench.offer(whole()) == ()
+    bench.partner("ann")
+    bench.forget()
+    bench.heartbeat()
+    assert bench.got("ann") == [told(ALL)]
+    bench.heartbeat()
+    assert bench.took("ann") == []
+
+
 def test_groups_without_news_are_forgotten_after_some_heartbeats() -> None:
     bench = PartialBench(partial_group_ttl=3)
     bench.partner("ann")

@@ -141,11 +141,10 @@ class PartialMessages(Extension):
         return True
 
     def heartbeat(self, now: float) -> None:
-        """Forget groups without news, and try again what found no room."""
+        """Forget groups without news; tell of the others whom we could not, or did not know yet."""
         for group in self._groups:
             group.ttl -= 1
             if group.ttl <= 0:
                 self._groups.forget(group)
-                continue
-            for peer in [peer for peer, view in group.views.items() if view.missed]:
-                self._sender.update(group, peer)
+            else:
+                self._sender.catch_up(group, now)

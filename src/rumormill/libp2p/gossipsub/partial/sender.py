@@ -45,15 +45,26 @@ class PartialSender:
         """There is news of a message: bring all up to date who are of the topic's mesh, or spoke of
         it; returns whom that concerned.
         """
-        speaks, topic = self._options.speaks, group.topic
-        partners = [each for each in self._partners(topic, now) if speaks(each, topic)]
-        everyone = dict.fromkeys([*partners, *group.views])
+        everyone = dict.fromkeys([*self._speaking(group.topic, now), *group.views])
         concerned = tuple([peer for peer in everyone if self.update(group, peer)])
-        while (oldest := self._groups.surplus(topic)) is not None:
+        while (oldest := self._groups.surplus(group.topic)) is not None:
             self._groups.forget(oldest)
             what, reason = "partial_group", "too_many_groups"
-            self._pubsub.emit(trace.DROPPED, topic, what=what, reason=reason, count=1)
+            self._pubsub.emit(trace.DROPPED, group.topic, what=what, reason=reason, count=1)
         return concerned
+
+    def catch_up(self, group: Group, now: float) -> None:
+        """Update those for whom there was no room, and those who came into the mesh since."""
+        late = [peer for peer, view in group.views.items() if view.missed]
+        if group.began_by is None:
+            late += [peer for peer in self._speaking(group.topic, now) if peer not in group.views]
+        for peer in late:
+            self.update(group, peer)
+
+    def _speaking(self, topic: str, now: float) -> list[Peer]:
+        """Who would get a whole message, and exchanges parts with us."""
+        speaks = self._options.speaks
+        return [each for each in self._partners(topic, now) if speaks(each, topic)]
 
     def update(self, group: Group, peer: Peer, eager: bool = True) -> int:
         """Send the peer what it lacks, and what is news to it; returns how many bytes.
