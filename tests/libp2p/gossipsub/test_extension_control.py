@@ -312,6 +312,21 @@ def test_who_is_gone_leaves_nothing_behind() -> None:
     assert not bench.router._extensions._began_again  # type: ignore[attr-defined]
 
 
+def test_which_rpc_of_a_stream_is_the_first_is_told_to_whoever_asks() -> None:
+    router = EchoRouter()
+    bench = bench_with(router)
+    joined(bench, Echo.number)
+    seen: list[bool] = []
+    router.pubsub.on_extension(77, lambda peer, *_: seen.append(router.pubsub.first_rpc(peer)))
+    said = length_prefixed(bytes_field(77, b""))
+    bench.say_bytes("ann", said)
+    bench.feed(StreamRestarted("ann"))
+    bench.say_bytes("ann", said)
+    bench.say_bytes("ann", said)
+    assert seen == [False, True, False]
+    assert not router.pubsub.first_rpc("nobody")
+
+
 # ---- one of your own
 
 

@@ -120,8 +120,7 @@ class Extensions(Part):
         if not self._candidates.can(peer, EXTENSIONS):
             self._pubsub.emit(trace.IGNORED, peer=peer, reason="extensions_from_older_peer")
             return
-        late = not self._pubsub.first_rpc(peer) and peer not in self._began_again
-        if peer in self._heard or late:
+        if not self._pubsub.first_rpc(peer) and peer not in self._began_again:
             reason = "extensions_twice" if peer in self._heard else "extensions_too_late"
             self._pubsub.emit(trace.REJECTED, peer=peer, reason=reason)
             self._standing.penalise(peer, reason, PENALTY)

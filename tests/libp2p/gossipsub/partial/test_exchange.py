@@ -312,6 +312,15 @@ def test_questions_know_who_wants_no_whole_messages() -> None:
     assert bench.pubsub.has_targets(("t",))
 
 
+def test_it_does_not_matter_who_was_there_first() -> None:
+    bench = PartialBench()
+    bench.subscribe("u")
+    bench.partner("ann", WANTS, "u")
+    assert bench.publish("u").peers == ("ann",)
+    bench.open("u")
+    assert bench.publish("u").peers == ()
+
+
 # ---- outside the mesh
 
 

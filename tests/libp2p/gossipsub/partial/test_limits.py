@@ -329,6 +329,21 @@ def test_an_application_that_never_comes_to_an_end_is_stopped() -> None:
     assert len(bench.got("ann")) <= 256
 
 
+def test_an_application_that_does_not_remember_what_was_sent_sends_it_once_a_turn() -> None:
+    class Stubborn(PartList):
+        def join(self, known: bytes | None, more: bytes) -> bytes:
+            return NONE
+
+    bench = PartialBench()
+    message = Stubborn(b"g", 8)
+    message.add(0, b"part")
+    bench.partner("ann")
+    bench.offer(message)
+    bench.forget()
+    bench.tells("ann", b"g", metadata=NONE)
+    assert len(bench.got("ann")) == 1
+
+
 # ---- any bytes
 
 GROUP_IDS = st.sampled_from([b"g", b"h", b""])
