@@ -58,6 +58,7 @@ class GossipsubRouter(Router):
         self._standing = Standing()
         self._spared: Mapping[str, Container[Peer]] = {}
         """By topic, peers that get parts of messages and so no whole ones."""
+        self._partial: PartialMessages | None = None
         extensions = self.extensions()
         self._extensions = Extensions(pubsub, self._candidates, self._standing, extensions)
         self._heartbeat: Heartbeat | None = None
@@ -71,6 +72,7 @@ class GossipsubRouter(Router):
             partial = PartialMessages(
                 self.pubsub, self.parameters, self._standing, self._for_whole_messages
             )
+            self._partial = partial
             self._spared = partial.options.spared
             self._gossip.instead = partial.gossip
             found.append(partial)

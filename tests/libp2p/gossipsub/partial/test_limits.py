@@ -81,6 +81,19 @@ def test_whatever_they_bring_a_topic_has_only_so_many_groups() -> None:
     assert len(bench.events(trace.DROPPED, what="partial_group")) == 21
 
 
+def test_a_group_with_news_outlives_older_ones_without() -> None:
+    bench = PartialBench(partial_groups=2)
+    first, second = whole(b"first"), whole(b"second")
+    bench.offer(first)
+    bench.offer(second)
+    bench.offer(first)
+    bench.offer(whole(b"third"))
+    bench.partner("ann")
+    bench.forget()
+    bench.heartbeat()
+    assert {each.group_id for each in bench.got("ann")} == {b"first", b"third"}
+
+
 def test_a_peer_that_comes_again_has_not_begun_fewer() -> None:
     bench = PartialBench(partial_groups_per_peer=2, make=lambda each: PartList(each, 8))
     for _ in range(5):
