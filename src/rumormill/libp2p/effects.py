@@ -88,6 +88,12 @@ class RouterInput:
     __slots__ = ()
 
 
+class FromRouter(NamedTuple):
+    """What the router has to tell the application."""
+
+    news: object
+
+
 class Blacklist(NamedTuple):
     """Have nothing to do with ``peer`` any more, nor with messages that it wrote; or again."""
 
@@ -129,6 +135,7 @@ PubsubEffect: TypeAlias = (
     | RoomAgain
     | HoldPeer
     | RestPeer
+    | FromRouter
     | TraceEvent
 )
 """What :class:`~rumormill.libp2p.pubsub.pubsub.Pubsub` wants done."""

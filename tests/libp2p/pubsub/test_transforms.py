@@ -198,7 +198,7 @@ def test_validators_see_the_data_and_a_message_that_is_kept_is_small_again() -> 
     ],
 )
 def test_bad_data_is_rejected_unchecked_and_its_sender_pays(wire: bytes, reason: str) -> None:
-    bench = node(**ETHEREUM, max_rejections=2)
+    bench = node(**ETHEREUM, max_rejections=2, score=None)
     for _ in range(3):
         bench.send_message("ann", plain(wire))
     assert rejections(bench) == [reason] * 3

@@ -12,7 +12,7 @@ has said anything.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from rumormill.core import trace
 from rumormill.core.machine import Peer
@@ -62,6 +62,8 @@ class DontWant(HeartbeatPart):
         self._told: dict[bytes, None] = {}
         """What we told of since the last heartbeat: the next copy of a forged message arrives
         again, under the same id."""
+        self.takes_parts: Callable[[Peer, str], bool] | None = None
+        """Whether a peer gets messages of a topic in parts: it has no whole one to spare us."""
         pubsub.on_control(IDONTWANT, self.handle)
 
     def sizes(self) -> dict[str, int]:
@@ -83,8 +85,14 @@ class DontWant(HeartbeatPart):
             self._told.clear()
         self._told[message_id] = None
         entry = IDontWant((message_id,))
+        takes_parts = self.takes_parts
         members = dict.fromkeys(
-            [peer for topic in message.topics for peer in self._mesh.peers(topic)]
+            [
+                peer
+                for topic in message.topics
+                for peer in self._mesh.peers(topic)
+                if takes_parts is None or not takes_parts(peer, topic)
+            ]
         )
         for peer in members:
             if peer != source and can(peer, DONT_WANT):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 
 from rumormill.core import trace
 from rumormill.core.machine import Peer
@@ -56,6 +56,8 @@ class Gossip(HeartbeatPart):
         self._unkept: dict[bytes, Peer] = {}
         """Who was asked before that and did not send it: now it is the turn of another, or else
         one who tells of everything first and sends nothing would keep it from us."""
+        self.instead: Callable[[Peer, str], bool] | None = None
+        """Tells a peer of a topic what we have in another form; False if it is to get IHAVE."""
         pubsub.on_control(IHAVE, self.handle_ihave)
         pubsub.on_control(IWANT, self.handle_iwant)
 
@@ -73,7 +75,7 @@ class Gossip(HeartbeatPart):
 
     def heartbeat(self, now: float) -> None:
         """Tell what we have; then there are new budgets, and a new window."""
-        if self.cache.gossiped:
+        if self.cache.gossiped or self.instead is not None:
             self._tell_all()
         self._ihave_heard.clear()
         self._ids_asked.clear()
@@ -107,7 +109,8 @@ class Gossip(HeartbeatPart):
         """Tell some of those that are no members of the mesh or fanout what we have."""
         least = self._parameters.degrees.of(topic).D_lazy
         message_ids = self.cache.gossip_ids(topic)
-        if not message_ids or not least:
+        instead = self.instead
+        if not least or (not message_ids and instead is None):
             return
         listeners = self._pubsub.subscribers(topic)
         outside = len(listeners) - len(listeners.keys() & apart)
@@ -119,6 +122,8 @@ class Gossip(HeartbeatPart):
         most, control = self._parameters.max_ihave_ids, self._pubsub.outbox.control
         everything = IHave(topic, tuple(message_ids))
         for peer in chosen:
+            if (instead is not None and instead(peer, topic)) or not message_ids:
+                continue
             if len(message_ids) <= most:
                 control(peer, everything)
             else:  # different ones to each, by chance

@@ -129,6 +129,25 @@ class GossipsubParameters(GaterParameters):
     max_dont_want_ids: int = Field(default=5000, ge=1)
     """Ids that one peer may refuse between two heartbeats; more are ignored, counted. go takes
     10000, ten in each of 1000 RPCs."""
+    test_extension: bool = False
+    """Have the test extension of gossipsub 1.3, which does nothing but show that they work."""
+    partial_messages: bool = False
+    """Have the extension that sends large messages in parts, on topics that are opened for it."""
+    partial_group_ttl: int = Field(default=5, ge=1)
+    """Heartbeats after the last news of a message in parts for which it is kept."""
+    partial_groups: int = Field(default=1024, ge=1)
+    """Messages in parts of one topic that are kept; those without news go first, counted."""
+    partial_groups_per_topic: int = Field(default=255, ge=1)
+    """Those of a topic that peers may begin, all together, before they bring something of worth."""
+    partial_groups_per_peer: int = Field(default=8, ge=1)
+    """Those of a topic that one peer may begin before they bring something of worth."""
+    partial_metadata_bytes: int = Field(default=4096, ge=1)
+    """Bytes in which a peer may say which parts of one message it has."""
+    partial_bytes_per_peer: int = Field(default=256 * 1024, ge=1024)
+    """Bytes of that which are kept of one peer."""
+    partial_rpc_bytes: int = Field(default=32 * 1024, ge=1)
+    """Bytes of parts that we put into one RPC, unless a single part is larger: rust reads RPCs of
+    64 KiB by default."""
 
     @field_validator("direct_peers")
     @classmethod

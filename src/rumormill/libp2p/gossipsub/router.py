@@ -10,12 +10,14 @@ from rumormill.core.machine import Peer, PeerJoined
 from rumormill.libp2p.gossipsub.candidates import Candidates
 from rumormill.libp2p.gossipsub.direct import AddDirectPeer, DirectPeers, RemoveDirectPeer
 from rumormill.libp2p.gossipsub.dont_want import DontWant, DontWantOwn
+from rumormill.libp2p.gossipsub.extensions import Extension, Extensions
 from rumormill.libp2p.gossipsub.fanout import Fanout
 from rumormill.libp2p.gossipsub.features import (
     FEATURES,
     MESHSUB_1_0,
     MESHSUB_1_1,
     MESHSUB_1_2,
+    MESHSUB_1_3,
     FeatureTable,
 )
 from rumormill.libp2p.gossipsub.gater import Gater
@@ -24,7 +26,9 @@ from rumormill.libp2p.gossipsub.grafting import Grafting
 from rumormill.libp2p.gossipsub.heartbeat import Heartbeat
 from rumormill.libp2p.gossipsub.mesh import Mesh
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
+from rumormill.libp2p.gossipsub.partial.exchange import PartialMessages
 from rumormill.libp2p.gossipsub.peer_exchange import PeerExchange
+from rumormill.libp2p.gossipsub.probe_extension import ProbeExtension
 from rumormill.libp2p.gossipsub.promises import Promises
 from rumormill.libp2p.gossipsub.score import DEFAULT_SCORE, Score, ScoreParameters
 from rumormill.libp2p.gossipsub.slow_peers import SlowPeers
@@ -38,14 +42,14 @@ from rumormill.libp2p.wire.message import WireMessage
 
 
 class GossipsubRouter(Router):
-    """gossipsub 1.2, with floodsub peers as its guests.
+    """gossipsub from 1.0 to 1.3, with floodsub peers as its guests.
 
     A further version is a router derived from this one: its ``protocols`` and ``features``, the
     parts that it adds to :meth:`parts`, and what it wants changed of :meth:`targets`.
     """
 
     protocols: ClassVar[tuple[str, ...]] = (
-        MESHSUB_1_2, MESHSUB_1_1, MESHSUB_1_0, FLOODSUB,
+        MESHSUB_1_3, MESHSUB_1_2, MESHSUB_1_1, MESHSUB_1_0, FLOODSUB,
     )  # fmt: skip
 
     features: ClassVar[FeatureTable] = FEATURES
@@ -114,6 +118,25 @@ class GossipsubRouter(Router):
             pubsub=pubsub, parameters=parameters, candidates=candidates, direct=direct,
             standing=standing, mesh=mesh, fanout=fanout,
         )  # fmt: skip
+        self._extensions = Extensions(pubsub, candidates, standing, self.extensions())
+
+    def extensions(self) -> tuple[Extension, ...]:
+        """The extensions of gossipsub 1.3 that we have. Asked for once, when attached."""
+        found: list[Extension] = []
+        if self.parameters.test_extension:
+            found.append(ProbeExtension(self.pubsub))
+        if self.parameters.partial_messages:
+            found.append(self._partial_messages())
+        return tuple(found)
+
+    def _partial_messages(self) -> PartialMessages:
+        partial = PartialMessages(
+            self.pubsub, self.parameters, self.standing, self._targets.of_whole_messages
+        )
+        self._targets.spared = partial.options.spared
+        self._dont_want.takes_parts = partial.options.takes
+        self._gossip.instead = partial.gossip
+        return partial
 
     def make_standing(self, pubsub: PubsubServices) -> Standing:
         """Who tells what peers' conduct is worth. Asked for once, when attached."""
@@ -129,7 +152,8 @@ class GossipsubRouter(Router):
             self._dont_want, self._upkeep, self._fanout, self._gossip, self._slow_peers,
         )  # fmt: skip
         gater = () if self._gater is None else (self._gater,)
-        return (*parts, *gater, self.standing)
+        extensions = (self._extensions, *self._extensions.ours)
+        return (*parts, *gater, *extensions, self.standing)
 
     def discipline(self) -> Part:
         """Bad messages are the score's business, if it makes peers pay for them on every topic."""

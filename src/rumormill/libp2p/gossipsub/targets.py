@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 
 from rumormill.core.machine import Peer
 from rumormill.libp2p.gossipsub.candidates import Candidates
@@ -35,6 +35,8 @@ class Targets:
         self._standing = standing
         self._mesh_of = mesh.peers
         self._fanout = fanout
+        self.spared: Mapping[str, Container[Peer]] = {}
+        """By topic, peers that get parts of messages and so no whole ones."""
 
     def of(self, topic: str, own: bool, now: float) -> Iterable[Peer]:
         """Whom to send a message of the topic: its mesh; on topics we are not in, the fanout.
@@ -42,6 +44,12 @@ class Targets:
         With an empty mesh our own message would be lost though peers listen: it goes to some of
         them all the same. With ``flood_publish`` it goes to all that are worth it.
         """
+        if topic in self.spared:
+            return self._without_spared(topic, self.of_whole_messages(topic, now, own=own))
+        return self.of_whole_messages(topic, now, own=own)
+
+    def of_whole_messages(self, topic: str, now: float, *, own: bool = True) -> Iterable[Peer]:
+        """The same, if nobody wanted messages in parts."""
         if own and self._flood:
             return self._worthy(topic)
         peers: Iterable[Peer] = self._mesh_of(topic)
@@ -56,6 +64,11 @@ class Targets:
 
     def would_be(self, topic: str) -> Iterable[Peer]:
         """Whom a message of ours would go to, without choosing anybody."""
+        if topic in self.spared:
+            return self._without_spared(topic, self._would_be(topic))
+        return self._would_be(topic)
+
+    def _would_be(self, topic: str) -> Iterable[Peer]:
         if self._flood:
             return self._worthy(topic)
         peers: Iterable[Peer] = self._mesh_of(topic)
@@ -65,6 +78,10 @@ class Targets:
             else:
                 peers = self._fanout.would_choose(topic)
         return self._with_others(topic, peers)
+
+    def _without_spared(self, topic: str, peers: Iterable[Peer]) -> list[Peer]:
+        spared = self.spared[topic]
+        return [peer for peer in peers if peer not in spared]
 
     def _with_others(self, topic: str, peers: Iterable[Peer]) -> list[Peer]:
         """Besides ``peers``, those that get every message of the topic, mesh or not."""

@@ -31,7 +31,7 @@ from rumormill.core.transport import (
     TransportEffect,
     TransportInput,
 )
-from rumormill.libp2p.effects import Blacklist, PubsubEffect, RouterInput, TopicCommand
+from rumormill.libp2p.effects import Blacklist, FromRouter, PubsubEffect, RouterInput, TopicCommand
 
 PubsubCommand: TypeAlias = (
     Publish
@@ -56,6 +56,7 @@ HostEffect: TypeAlias = (
     | Published
     | PublishedMany
     | RoomAgain
+    | FromRouter
     | TraceEvent
 )
 """What a host wants done: by its transport, by whoever checks messages, and told to its user."""

@@ -27,7 +27,7 @@ from rumormill.core.machine import (
 )
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
-from rumormill.core.topic import Capabilities
+from rumormill.core.topic import Capabilities, check_topic
 from rumormill.core.trace import CONNECTION_REFUSED, DROPPED, SLOW_PEER, TraceEvent
 from rumormill.core.transport import Dial, Listening, TransportInput
 from rumormill.libp2p.effects import (
@@ -38,6 +38,15 @@ from rumormill.libp2p.effects import (
     TopicCommand,
 )
 from rumormill.libp2p.gossipsub.direct import AddDirectPeer, RemoveDirectPeer
+from rumormill.libp2p.gossipsub.partial import (
+    MakeMessage,
+    OpenPartial,
+    PartialMessage,
+    PartialPublished,
+)
+from rumormill.libp2p.gossipsub.partial.exchange import PARTS_OFFERED
+from rumormill.libp2p.gossipsub.partial.receiver import PARTS_TAKEN
+from rumormill.libp2p.gossipsub.probe_extension import EXTENSION_TESTED
 from rumormill.libp2p.gossipsub.router import GossipsubRouter
 from rumormill.libp2p.gossipsub.score import PeerScore, Score, TopicScoreParameters
 from rumormill.libp2p.host.host import Host
@@ -46,6 +55,7 @@ from rumormill.libp2p.host.pubsub_streams import STREAM_LOST
 from rumormill.libp2p.live.addresses import Multiaddrs
 from rumormill.libp2p.live.author_file import AuthorFile
 from rumormill.libp2p.live.key_file import load_or_create_key, new_key
+from rumormill.libp2p.live.partial_topic import PartialTopic, PartialTopics
 from rumormill.libp2p.live.settings import Libp2pSettings
 from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
 from rumormill.libp2p.pubsub.parameters import ENVELOPE
@@ -79,7 +89,9 @@ if os.environ.get("RUMORMILL_NATIVE") == "0":
 class Libp2pNetwork(MessageNetwork):
     """A gossipsub, floodsub or randomsub network."""
 
-    repeatable: ClassVar[frozenset[str]] = frozenset((STREAM_REFUSED, STREAM_LOST))
+    repeatable: ClassVar[frozenset[str]] = frozenset(
+        (STREAM_REFUSED, STREAM_LOST, EXTENSION_TESTED, PARTS_TAKEN, PARTS_OFFERED)
+    )
 
     def __init__(self, name: str, settings: Libp2pSettings) -> None:
         key_file = settings.live.key_file
@@ -114,6 +126,11 @@ class Libp2pNetwork(MessageNetwork):
             on_short=lambda: self.emit(CONNECTION_REFUSED, reason="too_many_open_files"),
         )
         self._dials = Dials(self._driver)
+        self._partial = PartialTopics(
+            self._driver,
+            subscribe=lambda topic: self.subscribe(topic, when_full="drop_oldest"),
+            emit=self._trace,
+        )
         self._tcp.attach(self._driver)
         self._driver.on(RoomAgain, lambda _: self._changes.happened())
 
@@ -235,6 +252,41 @@ class Libp2pNetwork(MessageNetwork):
     def _end_relay(self, topic: str) -> None:
         self._driver.feed(EndRelay(topic, quietly=self.closed))
 
+    # ---- messages in parts
+
+    def partial_topic(
+        self,
+        topic: str,
+        make: MakeMessage | None = None,
+        *,
+        request: bool = True,
+        listen: bool = True,
+        buffer: int = 1024,
+    ) -> PartialTopic:
+        """Exchange messages of a topic in parts, with peers that do so as well.
+
+        ``make`` makes the message for a group that a peer speaks of, from its id; without it, or
+        where it returns None, you are told what came. Without ``request`` we get whole messages,
+        and give parts to those that want them; without ``listen`` we only offer messages of our
+        own. ``buffer`` news may wait to be read. See docs/partial-messages.md.
+        """
+        self._check_open()
+        check_topic(topic)
+        if self.name != "gossipsub" or not self._settings.router.partial_messages:
+            raise LocalProtocolError(
+                "there are no partial messages here: open gossipsub with partial_messages=True"
+            )
+        command = OpenPartial(topic, request, make)
+        return self._partial.open(command, buffer=buffer, listen=listen)
+
+    def publish_partial(self, topic: str, message: PartialMessage) -> PartialPublished:
+        """Offer a message in parts on a topic that is open for it; whom it went to at once.
+
+        See :meth:`PartialTopic.publish`.
+        """
+        self._check_open()
+        return self._partial.publish(topic, message)
+
     # ---- connect
 
     async def connect(self, address: str, keep: bool = False) -> str:
@@ -288,6 +340,7 @@ class Libp2pNetwork(MessageNetwork):
         self.emit(DROPPED, what="author", reason="not_saved", detail=str(error), count=1)
 
     async def _leave(self) -> None:
+        self._partial.close()
         loop = asyncio.get_running_loop()
         flush_from = self._close_by - FLUSH_SHARE * self._settings.live.close_timeout
         while self._waiting() and loop.time() < flush_from:

@@ -47,12 +47,14 @@ class Inbox:
         intake: Intake,
         kinds: ControlKinds,
         handlers: Mapping[type, Callable[[Peer, Any, float], None]],
+        extensions: Mapping[int, Callable[[Peer, bytes, float], None]],
     ) -> None:
         router, parameters = pubsub.router, pubsub.parameters
         self._pubsub = pubsub
         self._intake = intake
         self._kinds = kinds
         self._handlers = handlers
+        self._extensions = extensions
         self._listeners = pubsub.listeners
         self._gate = router.gate if hears(router, "gate", Router) else None
         self._limits = parameters.rpc_limits
@@ -90,6 +92,8 @@ class Inbox:
         """Read what came, in order, until a slice is used up: what is behind stays unread."""
         gate, peers, reader, slice = self._gate, self._pubsub.peers, state.reader, SLICE
         buffer, places = reader.cut(packet, MOST_FRAMES)
+        if state.fresh and places and lone_message(buffer, *places[0]):
+            state.fresh = False  # here, so that messages, which are most, need not see to it
         for start, end in places:
             if gate is not None and (admission := gate(peer, now)) != "all":
                 slice -= self._on_gated(peer, state, buffer[start:end], admission, now)
@@ -119,6 +123,7 @@ class Inbox:
             return self._on_frame(peer, state, frame, now, skip_messages=True)
         self._pubsub.emit(trace.IGNORED, peer=peer, reason="gate_closed")
         if admission == "nothing":
+            state.fresh = False
             return prices.RPC
         words, others = decode_subscriptions(frame, self._limits)
         cost = prices.RPC + others * prices.SKIPPED_FIELD
@@ -132,7 +137,7 @@ class Inbox:
     ) -> float:
         """Read an RPC; returns what that costs us, paid for or not."""
         budget = Budget(self._limits)
-        rpc = decode_rpc(frame, self._limits, self._kinds, skip_messages, budget)
+        rpc = decode_rpc(frame, self._limits, self._kinds, skip_messages, budget, self._extensions)
         if self._trace_packets:
             self._trace_packet(peer, len(frame), rpc)
         if rpc.skipped:
@@ -141,6 +146,7 @@ class Inbox:
             )
         cost = self._charge(peer, state, rpc, budget)
         self._on_rpc(peer, state, rpc, now)
+        state.fresh = False
         read = len(rpc.messages) * prices.READ_MESSAGE
         return cost + read + len(rpc.subscriptions) * prices.SUBSCRIPTION
 
@@ -150,7 +156,7 @@ class Inbox:
         What it says of topics it pays for later, as that depends on what is news.
         """
         charge = self._pubsub.toll.charge
-        entries = prices.RPC + budget.entries * prices.ENTRY
+        entries = prices.RPC + (budget.entries + len(rpc.extensions)) * prices.ENTRY
         charge(peer, state, "control", entries)
         ids = budget.ids * prices.MESSAGE_ID
         if ids:
@@ -173,6 +179,9 @@ class Inbox:
                 return
         if rpc.control is not None:
             self._on_control(peer, rpc.control, now)
+        for number, inside in rpc.extensions:
+            if peer in self._pubsub.peers:
+                self._extensions[number](peer, inside, now)
         if rpc.other and peer in self._pubsub.peers:
             for tell in self._listeners.other_fields:
                 tell(peer, rpc.other, now)
@@ -203,7 +212,7 @@ class Inbox:
             if not subscription.subscribe:
                 left += self._on_unsubscribed(peer, subscription.topic, now)
             else:
-                news += self._on_subscribed(peer, state, subscription.topic, now)
+                news += self._on_subscribed(peer, state, subscription, now)
         cost = left * prices.LEFT_TOPIC + (len(words) - news) * prices.SUBSCRIPTION
         self._pubsub.toll.charge(peer, state, "subscriptions", cost)
 
@@ -216,19 +225,25 @@ class Inbox:
             tell(peer, topic, now)
         return True
 
-    def _on_subscribed(self, peer: Peer, state: PeerState, topic: str, now: float) -> bool:
+    def _on_subscribed(
+        self, peer: Peer, state: PeerState, subscription: Subscription, now: float
+    ) -> bool:
         """Whether that is news."""
+        topic = subscription.topic
         if not self._pubsub.allows(topic):
             self._pubsub.emit(trace.IGNORED, topic, peer=peer, reason="topic_not_allowed")
             return False
         added = self._pubsub.table.add(peer, topic)
         if added is None:
             self._refuse_subscription(peer, state, topic)
-        elif added:
+            return False
+        for tell_fields in self._listeners.subscription_fields:
+            tell_fields(peer, topic, subscription.other, now)
+        if added:
             self._pubsub.emit(trace.PEER_SUBSCRIBED, topic, peer=peer)
             for tell in self._listeners.peer_subscribed:
                 tell(peer, topic, now)
-        return bool(added)
+        return added
 
     def _refuse_subscription(self, peer: Peer, state: PeerState, topic: str) -> None:
         """Too many topics: not kept; and who goes on like that is dropped."""

@@ -12,7 +12,8 @@ from operator import itemgetter
 from typing import TypeAlias
 
 Parcel: TypeAlias = tuple[bytes, bytes, str]
-"""A message on its way: the whole frame, its id, its (first) topic. One for all peers."""
+"""A message on its way: the whole frame, its id, its (first) topic. One for all peers. What an
+extension sends has no id, and perhaps no topic."""
 
 FRAME = itemgetter(0)
 

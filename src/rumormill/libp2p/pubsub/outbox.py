@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from rumormill.core import trace
 from rumormill.core.machine import Peer, RoomAgain, Send
+from rumormill.core.protobuf import bytes_field
 from rumormill.libp2p.pubsub.lane import Parcel
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.queue import BEHIND, NEXT, NOWHERE, PeerQueue, Place
 from rumormill.libp2p.wire.control import ControlKinds, Entry
+from rumormill.libp2p.wire.frames import length_prefixed
 from rumormill.libp2p.wire.limits import TAKEN_BY_ALL, within
 from rumormill.libp2p.wire.message import WireMessage
 from rumormill.libp2p.wire.rpc import message_frame
@@ -98,9 +100,16 @@ class Outbox:
         self._dirty[peer] = None
         return BEHIND if waiting or not queue.writable else NEXT
 
-    def announce(self, peer: Peer, topic: str, subscribe: bool) -> None:
-        """Tell a peer that we listen to a topic, or no longer do."""
-        self._queue_of(peer).announce(topic, subscribe)
+    def extension(self, peer: Peer, number: int, inside: bytes, topic: str = "") -> bool:
+        """Queue an RPC of its own with a field of an extension, among the messages; says whether
+        there was room.
+        """
+        frame = length_prefixed(bytes_field(number, inside))
+        return self.send(peer, (frame, b"", topic)) is not NOWHERE
+
+    def announce(self, peer: Peer, topic: str, subscribe: bool, other: bytes = b"") -> None:
+        """Tell a peer that we listen to a topic, or no longer do; ``other`` is said beside it."""
+        self._queue_of(peer).announce(topic, subscribe, other)
 
     def control(self, peer: Peer, entry: Entry) -> None:
         """Tell a peer what a control message says; what finds no room is counted and traced."""
@@ -129,9 +138,11 @@ class Outbox:
     def _lose_each(self, peer: Peer, parcels: list[Parcel], reason: str) -> None:
         self._losses[peer] = self._losses.get(peer, 0) + len(parcels)
         for _, message_id, topic in parcels:
+            what = "message" if message_id else "extension"
             self._pubsub.emit(
-                trace.DROPPED, topic, message_id, peer, what="message", reason=reason, count=1
-            )
+                trace.DROPPED, topic or None, message_id or None, peer,
+                what=what, reason=reason, count=1,
+            )  # fmt: skip
 
     def take_losses(self) -> dict[Peer, int]:
         """How much each peer has lost since the last time, because it takes less than it is sent:

@@ -81,7 +81,7 @@ class OwnTopics:
             return
         self._listening[topic] = None
         for peer in pubsub.peers:
-            pubsub.outbox.announce(peer, topic, True)
+            pubsub.outbox.announce(peer, topic, True, pubsub.descriptions.get(topic, b""))
         for tell in pubsub.listeners.join:
             tell(topic, now)
 

@@ -76,8 +76,19 @@ class Part:
     def renew_peer(self, peer: Peer) -> None:
         """A peer may have forgotten what we told it: tell it again."""
 
+    def begin_stream(self, peer: Peer, now: float) -> None:
+        """Our stream to the peer begins, its first or another one: nothing was said on it yet."""
+
+    def peer_stream_began(self, peer: Peer, now: float) -> None:
+        """A peer that was there began another stream: it may tell us again what it has told us."""
+
     def peer_subscribed(self, peer: Peer, topic: str, now: float) -> None:
         """A peer began to listen."""
+
+    def subscription_fields(self, peer: Peer, topic: str, fields: bytes, now: float) -> None:
+        """A peer says that it listens, news or not, and this beside the topic: fields that pubsub
+        does not know, as they came. Told before :meth:`peer_subscribed`.
+        """
 
     def peer_unsubscribed(self, peer: Peer, topic: str, now: float) -> None:
         """A peer no longer listens."""
@@ -122,6 +133,13 @@ class Listeners:
         self.add_peer = [each.add_peer for each in everyone if hears(each, "add_peer")]
         self.remove_peer = [each.remove_peer for each in everyone if hears(each, "remove_peer")]
         self.renew_peer = [each.renew_peer for each in everyone if hears(each, "renew_peer")]
+        self.begin_stream = [each.begin_stream for each in everyone if hears(each, "begin_stream")]
+        self.peer_stream_began = [
+            each.peer_stream_began for each in everyone if hears(each, "peer_stream_began")
+        ]
+        self.subscription_fields = [
+            each.subscription_fields for each in everyone if hears(each, "subscription_fields")
+        ]
         self.peer_subscribed = [
             each.peer_subscribed for each in everyone if hears(each, "peer_subscribed")
         ]

@@ -18,8 +18,8 @@ class PeerState:
     """One peer: its line towards us, its queue, and what it has under check."""
 
     __slots__ = (
-        "brought", "check_bytes", "checks", "dear_signatures", "held", "messages", "outbound",
-        "place", "protocol", "queue", "reader", "refused_subscriptions", "work",
+        "brought", "check_bytes", "checks", "dear_signatures", "fresh", "held", "messages",
+        "outbound", "place", "protocol", "queue", "reader", "refused_subscriptions", "work",
     )  # fmt: skip
 
     def __init__(self, joined: PeerJoined, parameters: PubsubParameters, now: float) -> None:
@@ -29,6 +29,8 @@ class PeerState:
         """Where it came from, as others may that belong to the same; empty if that is not known."""
         self.queue = PeerQueue(parameters.queue_messages, parameters.queue_bytes)
         self.reader = FrameReader(parameters.largest_rpc)
+        self.fresh = True
+        """Whether no RPC of its stream was handled yet; the first may be under way."""
         self.brought = float("-inf")
         """When it brought the last message that was new and valid."""
         self.checks = 0

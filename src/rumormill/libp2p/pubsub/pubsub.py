@@ -44,6 +44,7 @@ from rumormill.libp2p.effects import (
     BeginRelay,
     Blacklist,
     EndRelay,
+    FromRouter,
     HeldBack,
     PubsubEffect,
     PubsubInput,
@@ -124,6 +125,9 @@ class Pubsub:
         self._queue_bytes = self.parameters.queue_bytes
         self._kinds = ControlKinds()
         self._control_handlers: dict[type, Callable[[Peer, Any, float], None]] = {}
+        self._extension_handlers: dict[int, Callable[[Peer, bytes, float], None]] = {}
+        self.descriptions: dict[str, bytes] = {}
+        """By topic, fields that we say beside that we listen to it."""
         self.outbox = Outbox(self, self._kinds)
         self._handlers: dict[type, Callable[[Any, float], None]] = {}
         self._refusals = self.outbox.refusals
@@ -151,7 +155,9 @@ class Pubsub:
         self._publisher = Publisher(self, self._intake, rules, first_sequence)
         self.allows = subscription_filter or self.parameters.subscription_filter()
         """Whether a topic exists for us."""
-        self._inbox = Inbox(self, self._intake, self._kinds, self._control_handlers)
+        self._inbox = Inbox(
+            self, self._intake, self._kinds, self._control_handlers, self._extension_handlers
+        )
         self._own_topics = OwnTopics(self)
         self._now = 0.0
         self._on(Received, self._inbox.receive)
@@ -302,6 +308,8 @@ class Pubsub:
         self._announce_all(peer)
         for tell in self.listeners.add_peer:
             tell(joined, now)
+        for begin in self.listeners.begin_stream:
+            begin(peer, now)
 
     def _on_peer_leaves(self, left: PeerLeft, now: float) -> None:
         state = self.peers.get(left.peer)
@@ -326,7 +334,10 @@ class Pubsub:
         state = self.peers.get(restarted.peer)
         if state is not None:
             state.reader.part()
+            state.fresh = True
             self._introduce_again(restarted.peer)
+            for tell in self.listeners.peer_stream_began:
+                tell(restarted.peer, now)
 
     def take_reader(self, peer: Peer) -> FrameReader:
         """Give away what is half read of the peer's stream: what comes next begins a frame."""
@@ -342,6 +353,8 @@ class Pubsub:
         """Introduce ourselves again: the peer may have forgotten us with the old stream."""
         if renewed.peer in self.peers:
             self._introduce_again(renewed.peer)
+            for begin in self.listeners.begin_stream:
+                begin(renewed.peer, now)
 
     def _on_held_back(self, held: HeldBack, now: float) -> None:
         if held.peer in self.peers:
@@ -355,7 +368,7 @@ class Pubsub:
 
     def _announce_all(self, peer: Peer) -> None:
         for topic in self.listening:
-            self.outbox.announce(peer, topic, True)
+            self.outbox.announce(peer, topic, True, self.descriptions.get(topic, b""))
 
     def _on_writable(self, writable: Writable, now: float) -> None:
         self.outbox.writable(writable.peer, writable.ready)
@@ -376,6 +389,31 @@ class Pubsub:
     ) -> None:
         """Take a kind of input that pubsub itself does not know."""
         self._on(kind, handler)
+
+    def on_extension(self, number: int, handler: Callable[[Peer, bytes, float], None]) -> None:
+        """Speak a further field of the RPC: ``handler`` gets its inside, once for each RPC."""
+        if number in self._extension_handlers or 1 <= number <= 3:
+            raise LocalProtocolError(f"field {number} of the RPC is taken")
+        self._extension_handlers[number] = handler
+
+    def tell(self, news: object) -> None:
+        """Tell the application something that only it and the router understand."""
+        self.effects.append(FromRouter(news))
+
+    def describe_topic(self, topic: str, fields: bytes) -> None:
+        """Add fields to what we say of a topic when we tell that we listen to it."""
+        if fields == self.descriptions.get(topic, b""):
+            return
+        self.descriptions.pop(topic, None)
+        if fields:
+            self.descriptions[topic] = fields
+        if topic in self.listening:
+            for peer in self.peers:
+                self.outbox.announce(peer, topic, True, fields)
+
+    def first_rpc(self, peer: Peer) -> bool:
+        """Whether the RPC of the peer that is being handled is the first one of its stream."""
+        return peer in self.peers and self.peers[peer].fresh
 
     def connect(
         self, peer: Peer, addresses: tuple[str, ...] = (), *, trusted: bool = False

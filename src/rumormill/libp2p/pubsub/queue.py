@@ -19,6 +19,7 @@ from rumormill.libp2p.pubsub.backlog import Backlog
 from rumormill.libp2p.wire.control import ControlKind, MergeRule, Piece, Waiting
 from rumormill.libp2p.wire.frames import length_prefixed, prefix_length
 from rumormill.libp2p.wire.limits import RpcLimits
+from rumormill.libp2p.wire.merging import IN_FIRST_RPC
 from rumormill.libp2p.wire.rpc import Subscription, subscription_field
 
 
@@ -43,7 +44,7 @@ class PeerQueue(Backlog):
 
     def __init__(self, most_messages: int, most_bytes: int) -> None:
         super().__init__(most_messages, most_bytes)
-        self._subscriptions: dict[str, bool] = {}
+        self._subscriptions: dict[str, Subscription] = {}
         self._urgent: dict[MergeRule, Waiting] = {}
         self._control: dict[MergeRule, Waiting] = {}
         self.writable = True
@@ -51,10 +52,10 @@ class PeerQueue(Backlog):
 
     # ---- control that waits
 
-    def announce(self, topic: str, subscribe: bool) -> None:
-        """Tell the peer that we joined or left a topic."""
+    def announce(self, topic: str, subscribe: bool, other: bytes = b"") -> None:
+        """Tell the peer that we joined or left a topic, and ``other`` fields beside it."""
         # Said but not sent yet: the newer word replaces the older, it does not follow it.
-        self._subscriptions[topic] = subscribe
+        self._subscriptions[topic] = Subscription(subscribe, topic, other)
 
     def control(self, kind: ControlKind[Any], entry: Any) -> int:
         """Tell the peer what an entry says; returns how much of it (ids, or 1) found no room."""
@@ -110,10 +111,8 @@ class PeerQueue(Backlog):
 
     def _control_rpcs(self, max_control_size: int, limits: RpcLimits) -> list[bytes]:
         """All control that waits, packed into RPCs that stay within what is allowed."""
-        announcements = [
-            Piece(subscription_field(Subscription(on, topic)))
-            for topic, on in self._subscriptions.items()
-        ]
+        announcements = [Piece(subscription_field(each)) for each in self._subscriptions.values()]
+        first = self._control.pop(IN_FIRST_RPC, None)
         pieces = [
             piece
             for waiting in (*self._urgent.values(), *self._control.values())
@@ -124,7 +123,10 @@ class PeerQueue(Backlog):
         control = list(
             _packed(pieces, max_control_size, limits.control_messages, limits.message_ids)
         )
-        if rpcs and control and len(rpcs[-1]) + len(control[0]) <= max_control_size:
+        if first is not None:
+            said = b"".join([piece.raw for piece in first.pieces(max_control_size, 0)])
+            rpcs[:1] = [b"".join(rpcs[:1]) + bytes_field(3, said)]
+        elif rpcs and control and len(rpcs[-1]) + len(control[0]) <= max_control_size:
             # Exactly one control field in an RPC: not every decoder merges two.
             rpcs[-1] += bytes_field(3, control.pop(0))
         return rpcs + [bytes_field(3, piece) for piece in control]

@@ -95,7 +95,33 @@ class PubsubServices(Protocol):
     def on_input(
         self, kind: type[RouterInputType], handler: Callable[[RouterInputType, float], None]
     ) -> None:
-        """Take a kind of input that pubsub itself does not know. Only in :meth:`Router.attach`."""
+        """Take a kind of input that pubsub itself does not know. Only in :meth:`Router.attach`.
+
+        What the application should be told in turn goes into :meth:`tell`.
+        """
+        ...
+
+    def on_extension(self, number: int, handler: Callable[[Peer, bytes, float], None]) -> None:
+        """Speak a further field of the RPC: ``handler`` gets its inside, once for each RPC.
+
+        After the control of the same RPC. Only from within :meth:`Router.attach`. To be sent with
+        :meth:`Outbox.extension`.
+        """
+        ...
+
+    def tell(self, news: object) -> None:
+        """Tell the application something that only it and the router understand."""
+        ...
+
+    def describe_topic(self, topic: str, fields: bytes) -> None:
+        """Add fields to what we say of a topic when we tell that we listen to it; none if empty.
+
+        Peers that know already that we listen are told again.
+        """
+        ...
+
+    def first_rpc(self, peer: Peer) -> bool:
+        """Whether the RPC of the peer that is being handled is the first one of its stream."""
         ...
 
     def connect(

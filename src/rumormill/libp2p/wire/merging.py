@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Protocol, Self
 
-from rumormill.libp2p.wire.control import ControlKind, MergeRule, Piece
+from rumormill.libp2p.wire.control import ControlKind, MergeRule, Piece, Waiting
 
 ID_COST = 32
 """What an id costs beside its own bytes."""
@@ -47,6 +47,34 @@ def newest_of_topic() -> MergeRule:
 def each_id_once(most_bytes: int) -> MergeRule:
     """Ids gather in one entry for all that are alike in everything else; long ones are cut."""
     return lambda: _Ids(most_bytes)
+
+
+def _only_newest() -> Waiting:
+    return _Only()
+
+
+IN_FIRST_RPC: MergeRule = _only_newest
+"""Of kinds with this rule the last entry waits, and leaves in the first RPC that leaves: what has
+to be said before all else on a stream."""
+
+
+class _Only:
+    """The last entry that was added."""
+
+    __slots__ = ("_pieces",)
+
+    def __init__(self) -> None:
+        self._pieces: list[Piece] = []
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    def add(self, kind: ControlKind[Any], entry: Any) -> int:
+        self._pieces = [Piece(kind.piece(entry))]
+        return 0
+
+    def pieces(self, most_bytes: int, most_ids: int) -> list[Piece]:
+        return self._pieces
 
 
 class _Newest:

@@ -6,6 +6,7 @@ protocol finds its fields there.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -47,6 +48,8 @@ class Rpc(NamedTuple):
     other: bytes = b""
     skipped: int = 0
     """Messages that were not looked at, because the reader did not want any."""
+    extensions: tuple[tuple[int, bytes], ...] = ()
+    """Fields of extensions that the reader speaks: number and inside, each number once."""
 
 
 MESSAGE_TAG = 0x12
@@ -62,10 +65,12 @@ def decode_rpc(
     kinds: ControlKinds = GOSSIP_KINDS,
     skip_messages: bool = False,
     budget: Budget | None = None,
+    extensions: Container[int] = (),
 ) -> Rpc:
     """Read one RPC; raises :class:`RemoteProtocolError` for anything malformed or over a limit.
 
-    A ``budget`` of these limits tells afterwards how much control there was.
+    A ``budget`` of these limits tells afterwards how much control there was. ``extensions`` are the
+    numbers of further fields that the reader speaks.
     """
     start = 0 if skip_messages else lone_message(frame, 0, len(frame))
     if start:
@@ -75,11 +80,15 @@ def decode_rpc(
     control_parts: list[bytes] = []
     control_size = skipped = 0
     other: list[bytes] = []
+    extended: dict[int, list[bytes]] = {}
     # Each of them costs a look, so as many as the limits allow, and some that nobody knows.
     most = max(MOST_FIELDS, limits.subscriptions + limits.messages + 1024)
     for number, kind, start, end in fields(frame, 0, len(frame), most):
         if kind != LENGTH_DELIMITED or not 1 <= number <= 3:
-            other.append(raw_field(frame, number, kind, start, end))
+            if kind == LENGTH_DELIMITED and number in extensions:
+                extended.setdefault(number, []).append(frame[start:end])
+            else:
+                other.append(raw_field(frame, number, kind, start, end))
         elif number == 2:
             if len(messages) + skipped >= limits.messages:
                 raise RemoteProtocolError("too_many_messages", f"more than {limits.messages}")
@@ -101,7 +110,8 @@ def decode_rpc(
     control = None
     if control_parts:
         control = kinds.decode(b"".join(control_parts), budget or Budget(limits))
-    return Rpc(tuple(subscriptions), tuple(messages), control, b"".join(other), skipped)
+    spoken = tuple([(number, b"".join(parts)) for number, parts in extended.items()])
+    return Rpc(tuple(subscriptions), tuple(messages), control, b"".join(other), skipped, spoken)
 
 
 def decode_subscriptions(
