@@ -30,7 +30,7 @@ with instrumented(__name__):
     from rumormill.core.protobuf import bytes_field, varint_field
     from rumormill.libp2p.effects import StreamRestarted
     from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter
-    from rumormill.libp2p.gossipsub.features import MESHSUB_1_0
+    from rumormill.libp2p.gossipsub.features import MESHSUB_1_0, MESHSUB_1_2
     from rumormill.libp2p.pubsub.floodsub import FLOODSUB, FloodsubRouter
     from rumormill.libp2p.pubsub.parameters import PubsubParameters, TopicRules
     from rumormill.libp2p.pubsub.pubsub import Pubsub
@@ -81,7 +81,8 @@ class Bench:
             parameters=PARAMETERS,
         )
         for number, peer in enumerate(PEERS):
-            self.feed(PeerJoined(peer, FLOODSUB if number == 3 else MESHSUB_1_0))
+            versions = (MESHSUB_1_2, MESHSUB_1_2, MESHSUB_1_0, FLOODSUB)
+            self.feed(PeerJoined(peer, versions[number % 4]))
         self.feed(Subscribe("a"))
 
     def feed(self, input: AnyInput) -> None:
@@ -116,6 +117,10 @@ class Bench:
         assert sum(state.checks for state in pubsub.peers.values()) <= 3 * PARAMETERS.max_checks
         for state in pubsub.peers.values():
             assert state.queue.count <= PARAMETERS.queue_messages
+        refusals = pubsub.outbox.refusals.values()
+        assert all(peer in pubsub.peers for peers in refusals for peer in peers)
+        assert sum(map(len, refusals)) == sizes.get("dont_want", 0)
+        for state in pubsub.peers.values():
             assert state.reader.pending <= PARAMETERS.max_rpc_size + 10
         for topic in TOPICS:
             assert all(peer in pubsub.peers for peer in pubsub.mesh(topic))
@@ -141,7 +146,7 @@ class Bench:
             except LocalProtocolError:
                 assert topic == "open", "only unsigned messages can be the same twice"
         elif action == 6 and peer not in self.pubsub.peers:
-            self.feed(PeerJoined(peer, [FLOODSUB, MESHSUB_1_0][choices.number(2)]))
+            self.feed(PeerJoined(peer, [FLOODSUB, MESHSUB_1_2][choices.number(2)]))
         elif action == 7:
             self.feed(PeerLeft(peer))
         else:
@@ -197,7 +202,8 @@ def control(choices: Choices) -> bytes:
             ]
             parts.append(bytes_field(4, topic + b"".join(peers) + varint_field(3, backoff)))
         else:
-            parts.append(bytes_field(5, choices.take(4)))
+            ids = [bytes_field(1, message_id(choices)) for _ in range(choices.number(5))]
+            parts.append(bytes_field(5, b"".join(ids) or choices.take(4)))
     return b"".join(parts)
 
 
