@@ -28,6 +28,8 @@ NEIGHBOURS = 3
 """A minute's figure is the median of so many: it, and those just before it."""
 BEFORE = 2
 """Minutes before those, whose messages may still be under way in them, are as busy as they are."""
+TOGETHER = 10
+"""Quiet minutes that are brought in by one step: they are there to be history, not to be timed."""
 HOUR = 60
 """Minutes after which a stream looks after its tables."""
 KEPT_BYTES = 1_000_000_000
@@ -54,7 +56,7 @@ class MinutesPlan:
     events: int = 600_000
     """In each minute, about."""
     minutes: tuple[int, ...] = (1, 10, 100, 300)
-    """Whose figures count; all up to the last are made."""
+    """Whose figures count, each brought in by a step of its own; all up to the last are made."""
     between: float = 0.1
     """How busy the others are: so many times the events. Of them only their number matters."""
     warm_up: int = 2
@@ -104,7 +106,9 @@ def _minutes(plan: MinutesPlan, scratch: Path, progress: Progress) -> Iterator[R
             progress.step(f"minutes: {minute} of {last}")
             generator.as_busy_as(network if minute in counted else quiet)
             trace_events.add(spool, next(minutes), KEPT_BYTES)
-            step = _step(spark, spool)
+            if minute not in counted and minute + 1 not in counted and minute % TOGETHER:
+                continue
+            step = {"minute": minute, **_step(spark, spool)}
             if minute % HOUR == 0:
                 step["upkeep_seconds"] = spark.ask("keep_up", snapshots=HOUR)["seconds"]
             yield step
@@ -127,7 +131,7 @@ def _batches(plan: MinutesPlan, scratch: Path, progress: Progress) -> Iterator[R
         for turn in range(plan.batches):
             progress.step(f"minutes: small batch {turn + 1} of {plan.batches}")
             trace_events.add(scratch / "spool", next(batches))
-            yield _step(spark, scratch / "spool")
+            yield {"minute": turn + 1, **_step(spark, scratch / "spool")}
 
 
 def _step(spark: SparkProcess, spool: Path) -> Row:
@@ -144,9 +148,9 @@ def _step(spark: SparkProcess, spool: Path) -> Row:
 
 def figures(steps: list[Row], number: int, neighbours: int = NEIGHBOURS) -> Row:
     """Medians of a step and of those before it; of the first one, itself."""
-    chosen = steps[max(0, number - neighbours) : number] if number > 1 else steps[:1]
-    if 1 < number <= neighbours:
-        chosen = chosen[1:]  # the first one makes the tables
+    # The first one makes the tables: it stands for nothing but itself.
+    first = 1 if number == 1 else max(2, number - neighbours + 1)
+    chosen = [step for step in steps if first <= step["minute"] <= number]
     return {name: statistics.median(step[name] for step in chosen) for name in FIGURES}
 
 

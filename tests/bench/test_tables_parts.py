@@ -33,9 +33,9 @@ def test_tables_are_judged_by_the_median_of_all_rounds() -> None:
 
 def minutes_part(*seconds: float) -> dict[str, Any]:
     steps = [
-        {"events": 10, "refined_events": 10, "ingest_seconds": 1.0, "refine_seconds": each - 1.0,
-         "seconds": each, "cpu_seconds": each}
-        for each in seconds
+        {"minute": minute, "events": 10, "refined_events": 10, "ingest_seconds": 1.0,
+         "refine_seconds": each - 1.0, "seconds": each, "cpu_seconds": each}
+        for minute, each in enumerate(seconds, 1)
     ]  # fmt: skip
     rows = [{"minute": each, **minutes.figures(steps, each)} for each in (1, 2, len(steps))]
     small = minutes.figures(steps, len(steps))

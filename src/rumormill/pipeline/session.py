@@ -46,6 +46,8 @@ SETTINGS: Final = {
     # Who looks at no plans need not have each of them written down.
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.maxPlanStringLength": "1000",
+    # Who wrote which expression where: asked for at each of thousands, in seven calls to Java.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
