@@ -85,6 +85,10 @@ async def row_of_three(
     """
     peer = await start_peer(**speech.theirs(RESTLESS[speech.peer]))
     settings = {**speech.ours, **OUR_RESTLESS, "bootstrap": [peer.address]}
+    if speech.peer == "py":
+        # It takes peers of 1.1 and above into a mesh that is full, when it scores them higher than
+        # those in it; and of what it has it tells nobody whom it may not graft.
+        settings["protocols"] = ("/meshsub/1.0.0",)
     first = await open_node(**settings)
     await acquainted(first, peer)
     last = await open_node(**settings, **NO_MESH)
