@@ -10,7 +10,7 @@ import inspect
 import textwrap
 from pathlib import Path
 
-from rumormill.live.families import families
+from rumormill.live.families import families, network_names
 from rumormill.live.family import SettingsPage
 from rumormill.live.settings import known_keys
 
@@ -36,9 +36,10 @@ def documented_fields(kind: type) -> dict[str, str]:
 
 def page(which: SettingsPage) -> str:
     """The whole page."""
-    keys = known_keys(which.network)
     lines = [which.introduction]
     for title, kinds in which.parts.items():
+        # A part that bears a network's name has the keys of that network alone.
+        keys = known_keys(title if title in network_names() else which.network)
         lines += [f"## {title}\n", "| key | default | meaning |", "|---|---|---|"]
         fields: dict[str, str] = {}
         for kind in kinds:

@@ -1,15 +1,18 @@
 """Spam that gossipsub 1.1 was made for: what each costs us is bounded, and its sender pays.
 
-After go's ``gossipsub_spam_test.go``, in virtual time. The score is a fake: a penalty costs what
-the test says, and it does not fade.
+After go's ``gossipsub_spam_test.go``, in virtual time. Unless a test says otherwise the score is a
+fake: a penalty costs what the test says, and it does not fade.
 """
 
 from __future__ import annotations
 
+import itertools
+
 from rumormill.core import trace
 from rumormill.libp2p.wire import Control, Graft, IHave, Prune, Rpc
 from tests.helpers.libp2p.fake_standing import FakeStanding, judged
-from tests.helpers.libp2p.workbench import Workbench
+from tests.helpers.libp2p.scoring import forged, score_of
+from tests.helpers.libp2p.workbench import Workbench, gossipsub, signed
 
 
 def under_attack(price: float = 1.0, **parameters: object) -> tuple[Workbench, FakeStanding]:
@@ -118,3 +121,29 @@ def test_a_thousand_that_come_at_once_do_not_take_the_mesh_over() -> None:
     ours = [peer for peer in bench.pubsub.mesh("t") if peer.startswith("ours")]
     assert len(ours) >= 2
     assert len(bench.pubsub.mesh("t")) <= 12
+
+
+def test_spam_of_invalid_messages_costs_the_mesh_first_and_then_the_ear() -> None:
+    """With the true score, and its defaults."""
+    bench = gossipsub()
+    bench.subscribe("t")
+    bench.join("honest", "t")
+    bench.join("hostile", "t")
+    bench.forget()
+    numbers = itertools.count(1)
+    for number in itertools.islice(numbers, 4):
+        bench.send_message("hostile", forged(signed("author", "t", b"false", number)))
+    assert score_of(bench).of("hostile") < 0 == score_of(bench).of("honest")
+    bench.heartbeat()
+    assert bench.pubsub.mesh("t") == ("honest",)
+    assert bench.events(trace.PRUNED, peer="hostile", by="us", reason="negative_score")
+    assert bench.took_items("hostile") == [("prune", "t")]
+    bench.say("hostile", Rpc(control=Control((Graft("t"),))))
+    assert bench.pubsub.mesh("t") == ("honest",)
+    for number in itertools.islice(numbers, 20):
+        bench.send_message("hostile", forged(signed("author", "t", b"false", number)))
+    assert bench.events(trace.IGNORED, peer="hostile", reason="gate_closed")
+    bench.send_message("hostile", signed("author", "t", b"true", next(numbers)))
+    assert bench.delivered() == []
+    bench.send_message("honest", signed("author", "t", b"true", next(numbers)))
+    assert [each.data for each in bench.delivered()] == [b"true"]

@@ -11,7 +11,8 @@ from rumormill.core.machine import PeerJoined, Publish, Subscribe, Unsubscribe
 from rumormill.libp2p.gossipsub import GossipsubRouter
 from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
 from rumormill.libp2p.pubsub.router import Router
-from rumormill.libp2p.wire import decode_rpc
+from rumormill.libp2p.wire import GOSSIP_KINDS, ControlKinds, Rpc, decode_rpc
+from rumormill.libp2p.wire.dont_want import IDONTWANT, IDontWant
 from rumormill.libp2p.wire.message import WireMessage
 from rumormill.libp2p.wire.signing import verify
 from tests.helpers.libp2p import wire_vectors, workbench
@@ -19,6 +20,7 @@ from tests.helpers.libp2p.rpc_encoding import encode_rpc
 
 TOPIC = "wire-topic"
 EVERY_FRAME = wire_vectors.all_frames()
+KINDS = ControlKinds(*GOSSIP_KINDS, IDONTWANT)
 
 
 def test_there_are_vectors_of_every_version() -> None:
@@ -52,7 +54,7 @@ class GoNode:
         self.published = self._own_message()
         sequence = int.from_bytes(self.published.sequence or b"", "big")
         self.bench = workbench.Workbench(
-            router, key=wire_vectors.identity("go node"), first_sequence=sequence
+            router, key=wire_vectors.identity("go node"), first_sequence=sequence, kinds=KINDS
         )
         self.steps: list[tuple[float, Callable[[], object]]] = []
         self.bench.feed(Subscribe(TOPIC))
@@ -79,7 +81,7 @@ class GoNode:
         """Let the script run: the probes' frames, and what the go node's own program did."""
         to_b = wire_vectors.frames(self.version, "to", "B")
         published = next(f for f in to_b if self.published.raw in f.raw)
-        left = next(f for f in to_b if workbench.items(decode_rpc(f.rpc))[0][0] == "unsubscribe")
+        left = next(f for f in to_b if statements(f.rpc)[0][0] == "unsubscribe")
         self._at(published.time, lambda: self.bench.feed(Publish((TOPIC,), self.published.data)))
         self._at(left.time, lambda: self.bench.feed(Unsubscribe(TOPIC)))
         for time, step in sorted(self.steps, key=lambda each: each[0]):
@@ -88,23 +90,39 @@ class GoNode:
         self.bench.flush()
 
     def said_to(self, probe: str) -> list[tuple[object, ...]]:
-        return self.bench.took_items(wire_vectors.identity(f"probe {probe}").peer)
+        rpcs = self.bench.took(wire_vectors.identity(f"probe {probe}").peer)
+        return [item for rpc in rpcs for item in items(rpc)]
+
+
+def items(rpc: Rpc) -> list[tuple[object, ...]]:
+    """An RPC as single statements, IDONTWANT first: go sends it in an RPC of its own."""
+    refusals = rpc.control.of(IDontWant) if rpc.control else ()
+    return [("idontwant", each.message_ids) for each in refusals] + workbench.items(rpc)
+
+
+def statements(rpc: bytes) -> list[tuple[object, ...]]:
+    return items(decode_rpc(rpc, kinds=KINDS))
 
 
 def go_said_to(version: str, probe: str) -> list[tuple[object, ...]]:
-    return [
-        item
-        for frame in wire_vectors.frames(version, "to", probe)
-        for item in workbench.items(decode_rpc(frame.rpc))
-    ]
+    frames = wire_vectors.frames(version, "to", probe)
+    return [item for frame in frames for item in statements(frame.rpc)]
 
 
 @pytest.mark.parametrize("probe", "BCD")
-def test_our_gossipsub_answers_the_1_0_0_script_as_the_go_node_did(probe: str) -> None:
-    node = GoNode("meshsub-1.0.0", GossipsubRouter(), workbench.MESHSUB_1_0)
+@pytest.mark.parametrize("version", ["1.0.0", "1.1.0", "1.2.0", "1.3.0"])
+def test_our_gossipsub_answers_every_version_s_script_as_the_go_node_did(
+    version: str, probe: str
+) -> None:
+    node = GoNode(f"meshsub-{version}", GossipsubRouter(), f"/meshsub/{version}")
     node.run()
     # Statement by statement, our own message with the go node's very signature.
-    assert node.said_to(probe) == go_said_to("meshsub-1.0.0", probe)
+    assert node.said_to(probe) == go_said_to(f"meshsub-{version}", probe)
+
+
+@pytest.mark.parametrize("version", ["1.2.0", "1.3.0"])
+def test_the_scripts_of_later_versions_have_idontwant_in_them(version: str) -> None:
+    assert "idontwant" in {each[0] for each in go_said_to(f"meshsub-{version}", "B")}
 
 
 @pytest.mark.parametrize("probe", "BCD")

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
+from tests.helpers.named_tests import missing, named_tests, rows
+from tests.helpers.places import DOCS
 
-TESTS = Path(__file__).parent.parent
-PAGE = TESTS.parent / "docs" / "conformance.md"
-
-
-def named_tests() -> list[tuple[str, str]]:
-    """File and name of each of our tests that a row names."""
-    found = []
-    for row in PAGE.read_text().splitlines():
-        if not row.startswith("|"):
-            continue
-        for group in row.rstrip("| ").split("|")[-1].split("<br>"):
-            path, *names = re.findall(r"`([^`]+)`", group) or [""]
-            found += [(path, name) for name in names]
-    return found
+PAGE, _, LACKING = (DOCS / "conformance.md").read_text().partition("## What we do not have")
+ROWS = rows(PAGE)
 
 
 def test_every_test_that_the_page_names_exists() -> None:
-    sources: dict[str, str] = {}
-    for path, name in named_tests():
-        source = sources.setdefault(path, (TESTS / path).read_text())
-        assert re.search(rf"^(?:async )?(?:def )?{name}\b", source, re.MULTILINE), (path, name)
+    assert missing(named_tests(row[-1] for row in ROWS)) == []
 
 
 def test_every_behaviour_has_a_test() -> None:
-    assert len(named_tests()) > 200
-    for row in PAGE.read_text().split("## Of later versions")[0].splitlines():
-        if row.startswith("| ") and not row.startswith("| behaviour"):
-            assert ".py`: `" in row, row
+    assert len(named_tests(row[-1] for row in ROWS)) > 500
+    for row in ROWS:
+        assert named_tests(row[-1:]), row
+
+
+def test_no_behaviour_stands_twice() -> None:
+    behaviours = [row[0] for row in ROWS]
+    assert len(behaviours) == len(set(behaviours))
+
+
+def test_what_we_do_not_have_is_told_with_what_comes_nearest() -> None:
+    lacking = rows(LACKING)
+    assert lacking
+    for row in lacking:
+        assert all(row), row

@@ -187,6 +187,20 @@ async def test_ready_gives_up_in_words() -> None:
         assert str(caught.value) == "0 of 2 peers listened to 'weather' within 0.05 s"
 
 
+async def test_a_publisher_that_is_cancelled_while_it_waits_has_published_nothing() -> None:
+    async with nodes() as (left, right):
+        waiting = asyncio.ensure_future(left.publish("weather", b"never", ready=30))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        messages = right.subscribe("weather")
+        await link(right, left)
+        await left.publish("weather", b"later")
+        assert await take(messages, 1) == [b"later"]
+        assert left.counters["published"] == 1
+
+
 async def test_a_thousand_who_wait_cost_an_event_no_more_than_one() -> None:
     async with nodes() as (left, right):
         before = left.sizes()

@@ -19,6 +19,7 @@ from rumormill.libp2p.gossipsub.partial import (
     PublishPartial,
 )
 from rumormill.libp2p.wire import ControlKinds, Rpc, length_prefixed
+from rumormill.libp2p.wire.dont_want import IDONTWANT
 from rumormill.libp2p.wire.extensions import (
     EXTENSIONS,
     PARTIAL_MESSAGES,
@@ -34,7 +35,7 @@ from rumormill.libp2p.wire.rpc import Subscription, subscription_field
 from tests.helpers.libp2p.fake_standing import FakeStanding, JudgingRouter
 from tests.helpers.libp2p.workbench import Workbench
 
-KINDS = ControlKinds(IHAVE, IWANT, GRAFT, PRUNE, EXTENSIONS)
+KINDS = ControlKinds(IHAVE, IWANT, GRAFT, PRUNE, IDONTWANT, EXTENSIONS)
 WANTS = SubscriptionOptions(requests=True, supports=True)
 GIVES = SubscriptionOptions(requests=False, supports=True)
 NEITHER = SubscriptionOptions()

@@ -15,6 +15,8 @@ from rumormill.libp2p.gossipsub.partial import (
     PartList,
     PublishPartial,
 )
+from rumormill.libp2p.wire import Rpc
+from rumormill.libp2p.wire.dont_want import IDontWant
 from rumormill.libp2p.wire.extensions import PartialRpc, SubscriptionOptions, decode_options
 from tests.helpers.libp2p.partial_bench import (
     ALL,
@@ -289,6 +291,21 @@ def test_who_wants_parts_gets_no_whole_messages() -> None:
     bench.send_message("bob", signed("author", "t", b"rain", 1))
     got = [peer for peer, rpcs in bench.sent.items() if any(rpc.messages for rpc in rpcs)]
     assert got == ["cyd"]
+
+
+def test_who_gets_parts_is_not_told_which_whole_messages_we_do_not_want() -> None:
+    """It sends us none that it could spare us."""
+    bench = PartialBench()
+    for peer, options in (("ann", WANTS), ("bob", GIVES), ("cyd", NEITHER)):
+        bench.partner(peer, options)
+    bench.forget()
+    bench.send_message("bob", signed("author", "t", bytes(2048), 1))
+    told = [peer for peer in ("ann", "bob", "cyd") if refusals_in(bench.took(peer))]
+    assert told == ["cyd"]
+
+
+def refusals_in(rpcs: list[Rpc]) -> list[IDontWant]:
+    return [each for rpc in rpcs if rpc.control for each in rpc.control.of(IDontWant)]
 
 
 def test_it_gets_them_where_we_have_no_parts_to_give() -> None:
