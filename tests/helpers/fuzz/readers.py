@@ -55,8 +55,11 @@ from rumormill.cli.pub import read_lines
 from rumormill.core import base58
 from rumormill.core.errors import RemoteProtocolError, RumormillError
 from rumormill.core.protobuf import bytes_field, read_message, varint_field
+from rumormill.libp2p.gossipsub.partial import PartList
 from rumormill.libp2p.host.services import Echo, Listener
 from rumormill.libp2p.live import key_file
+from rumormill.libp2p.live.author_file import MAGIC as AUTHORS
+from rumormill.libp2p.live.author_file import decode_authors
 from rumormill.libp2p.stack.envelope import decode_envelope
 from rumormill.libp2p.stack.identify import decode_identify
 from rumormill.libp2p.stack.keys import PrivateKey, PublicKey
@@ -73,6 +76,8 @@ from rumormill.libp2p.stack.yamux.frames import encode_header as yamux_header
 from rumormill.libp2p.stack.yamux.session import YamuxSession
 from rumormill.libp2p.wire.control import ControlKinds
 from rumormill.libp2p.wire.dont_want import IDONTWANT
+from rumormill.libp2p.wire.extensions import EXTENSIONS as EXTENSIONS_KIND
+from rumormill.libp2p.wire.extensions import decode_options, decode_partial
 from rumormill.libp2p.wire.frames import FrameReader, length_prefixed
 from rumormill.libp2p.wire.gossip import GOSSIP_KINDS
 from rumormill.libp2p.wire.message import decode_message
@@ -290,6 +295,32 @@ add("rpc", whole(lambda raw: decode_rpc(raw, kinds=KINDS)),
     "libp2p.wire.rpc libp2p.wire.control libp2p.wire.gossip libp2p.wire.dont_want",
     pumps={**PROTOBUF_PUMPS, "refused ids": Pump(b"\x1a\x94\x4e\x2a\x90\x4e", b"\x0a\x00")},
     words=(*PROTOBUF_WORDS, b"\x1a\x06\x2a\x04\x0a\x02id"))  # fmt: skip
+add("extensions", whole(lambda raw: decode_rpc(raw, kinds=ControlKinds(EXTENSIONS_KIND))),
+    "libp2p.wire.extensions", words=(*PROTOBUF_WORDS, b"\x1a\x04\x32\x02\x50\x01"),
+    pumps={**PROTOBUF_PUMPS, "announced": Pump(b"\x1a\x94\x4e\x32\x90\x4e", b"\x50\x01")},
+)  # fmt: skip
+add(
+    "options of a subscription",
+    whole(decode_options),
+    "libp2p.wire.extensions",
+    words=(b"\x18\x01", b"\x20\x00", *PROTOBUF_WORDS),
+    pumps=FIELD_PUMPS,
+)
+add(
+    "partial message",
+    whole(decode_partial),
+    "libp2p.wire.extensions",
+    words=PROTOBUF_WORDS,
+    pumps=FIELD_PUMPS,
+)
+add("parts", whole(lambda raw: PartList(b"group", 64).take(raw)),
+    "libp2p.gossipsub.partial.part_list", words=(b"\xff" * 8, b"\x01", b"\x00", b"\x05parts"),
+    pumps={"a long bitmap": Pump(b"", b"\xff"), "empty parts": Pump(b"\xff" * 8, b"\x00"),
+           "a large part": Pump(b"\x01" + bytes(7) + b"\xff\x7f", b"a")})  # fmt: skip
+add("authors", whole(decode_authors), "libp2p.live.author_file",
+    words=(AUTHORS, b"\x03ann" + bytes(8), b"\xff", b"\x00"),
+    pumps={"the same": Pump(AUTHORS, b"\x01a" + bytes(8)), "nobody": Pump(AUTHORS, bytes(9)),
+           "a long number": Pump(AUTHORS, b"\xff")})  # fmt: skip
 add("message", whole(lambda raw: decode_message(raw).signed_payload()), "libp2p.wire.message",
     words=PROTOBUF_WORDS,
     pumps={**PROTOBUF_PUMPS, "many topics": Pump(b"", b"\x22\x01a"),

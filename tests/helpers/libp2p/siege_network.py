@@ -30,6 +30,7 @@ from rumormill.core.trace import TraceEvent
 from rumormill.libp2p.effects import PubsubEffect, PubsubInput
 from rumormill.libp2p.gossipsub import GossipsubRouter
 from rumormill.libp2p.gossipsub.features import MESHSUB_1_0
+from rumormill.libp2p.gossipsub.score import DEFAULT_SCORE
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.pubsub import Pubsub
 from rumormill.libp2p.stack.keys import PrivateKey
@@ -105,7 +106,9 @@ class Besieged(Pubsub):
 class SiegeNetwork:
     """The node in the middle, whom everybody knows and who alone knows everybody."""
 
-    def __init__(self, floods: list[Flood], **parameters: Any) -> None:
+    def __init__(self, floods: list[Flood], *, score: bool = True, **parameters: Any) -> None:
+        """Without ``score``, only what peers pay for work stands between them and the node."""
+        self._score = DEFAULT_SCORE if score else None
         self.simulation = Simulation(7, link=HONEST_LINK, check=self._check)
         self.parameters = PubsubParameters(**parameters)
         self.attackers = [f"attacker{number}" for number in range(len(floods))]
@@ -133,7 +136,7 @@ class SiegeNetwork:
         return kind(
             node=name,
             author=PrivateKey.from_seed(hashlib.sha256(name.encode()).digest()),
-            router=GossipsubRouter(),
+            router=GossipsubRouter(score=self._score),
             random=random.Random(name),
             parameters=self.parameters,
             first_sequence=1,

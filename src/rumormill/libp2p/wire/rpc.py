@@ -80,12 +80,13 @@ def decode_rpc(
     control_parts: list[bytes] = []
     control_size = skipped = 0
     other: list[bytes] = []
-    extended: dict[int, list[bytes]] = {}
+    extended: dict[int, list[bytes]] | None = None
     # Each of them costs a look, so as many as the limits allow, and some that nobody knows.
     most = max(MOST_FIELDS, limits.subscriptions + limits.messages + 1024)
     for number, kind, start, end in fields(frame, 0, len(frame), most):
         if kind != LENGTH_DELIMITED or not 1 <= number <= 3:
             if kind == LENGTH_DELIMITED and number in extensions:
+                extended = {} if extended is None else extended
                 extended.setdefault(number, []).append(frame[start:end])
             else:
                 other.append(raw_field(frame, number, kind, start, end))
@@ -110,7 +111,9 @@ def decode_rpc(
     control = None
     if control_parts:
         control = kinds.decode(b"".join(control_parts), budget or Budget(limits))
-    spoken = tuple([(number, b"".join(parts)) for number, parts in extended.items()])
+    spoken: tuple[tuple[int, bytes], ...] = ()
+    if extended is not None:
+        spoken = tuple([(number, b"".join(parts)) for number, parts in extended.items()])
     return Rpc(tuple(subscriptions), tuple(messages), control, b"".join(other), skipped, spoken)
 
 
