@@ -13,7 +13,6 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from rumormill.cli.demo import WIDE
 from rumormill.cli.demo.table import milliseconds
 from rumormill.cli.render import json_line
 from rumormill.cli.sentences import EXIT_FAILED
@@ -24,6 +23,8 @@ from rumormill.libp2p.attacks.recording import Recording
 Tell = Callable[[float], object]
 """Hears which part of an attack is done."""
 
+WIDE = 110
+"""Columns of the table where it goes into a pipe or a file."""
 COLUMNS = ("honest", "Sybils", "delivered", "p50", "p99", "worst honest", "attackers", "in meshes")
 
 
@@ -69,7 +70,7 @@ def show(outcomes: list[Outcome]) -> None:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("attack", no_wrap=True)
     for name in COLUMNS:
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict")
     for each in outcomes:
         table.add_row(*_cells(each), style="" if each.passed else "red")

@@ -43,7 +43,7 @@ ON_THE_NETWORK = (
         "nothing on.",
         "Places for peers that we dialed (D_out), gossip, P3.",
         Sybil,
-        PassFigures(attackers_below=0.0, mesh_share=0.5),
+        PassFigures(mesh_share=0.5),
         target="one",
         counted="to_victim",
         joins=-1.0,
@@ -144,6 +144,7 @@ SPAM = (
         Unwelcome,
         PassFigures(p99=0.5, attackers_below=-80.0, mesh_share=0.0),
         few=FEW,
+        dials=10,
         alert="spam",
     ),
     Scenario(
@@ -162,6 +163,7 @@ SPAM = (
         Burner,
         PassFigures(p99=0.5, attackers_below=-80.0, mesh_share=0.1),
         few=FEW,
+        dials=10,
         alert="spam",
     ),
     Scenario(
@@ -204,6 +206,7 @@ SPAM = (
         Malformed,
         PassFigures(p99=0.5, attackers_below=-80.0, mesh_share=0.0),
         few=FEW,
+        dials=10,
         alert="spam",
     ),
 )
