@@ -134,7 +134,7 @@ NOT_READERS = {
 }  # fmt: skip
 """Modules with functions of such names that read no bytes of others by themselves."""
 
-NOT_ROOMS = ("cli/demo/", "pipeline/", "report/", "simulate/")
+NOT_ROOMS = ("cli/demo/", "libp2p/attacks/", "pipeline/", "report/", "simulate/")
 """What they read we wrote ourselves, or Arrow, Iceberg and Spark read it."""
 
 

@@ -107,11 +107,11 @@ def test_the_version_is_the_one_that_is_installed(capsys: pytest.CaptureFixture[
 def test_without_a_command_the_commands_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     text = capsys.readouterr().out
-    for command in ("sub", "pub", "node", "keygen", "id", "demo"):
+    for command in ("sub", "pub", "node", "keygen", "id", "attack", "demo"):
         assert f"\n  {command} " in text
 
 
-@pytest.mark.parametrize("command", ["sub", "pub", "node", "keygen", "id", "demo"])
+@pytest.mark.parametrize("command", ["sub", "pub", "node", "keygen", "id", "attack", "demo"])
 def test_every_command_has_help_with_an_example(
     capsys: pytest.CaptureFixture[str], command: str
 ) -> None:

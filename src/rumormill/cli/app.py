@@ -353,6 +353,54 @@ def report(
 
 
 @app.command()
+def attack(
+    name: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME", help="Only these, such as cold-boot or calm.", show_default=False
+        ),
+    ] = None,
+    nodes: Annotated[
+        int, typer.Option("--nodes", min=4, max=1000, metavar="N", help="Honest nodes.")
+    ] = 20,
+    sybils: Annotated[
+        int,
+        typer.Option(
+            "--sybils",
+            min=1,
+            max=100,
+            metavar="K",
+            help="Attackers for each honest node; of spammers, a few in all.",
+        ),
+    ] = 20,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="S", help="Chance: the same seed, the same run.")
+    ] = 1,
+    score: Annotated[
+        bool, typer.Option("--score/--no-score", help="Let honest nodes keep scores of peers.")
+    ] = True,
+    spool: Annotated[
+        Path | None,
+        typer.Option(
+            "--spool",
+            metavar="DIR",
+            help="Keep what the honest nodes trace in this folder, each attack as a network.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Attack gossipsub in virtual time, and print whether it holds: two minutes for all attacks.
+
+    Honest nodes are the real ones, on links that are made up; no packet leaves this process.
+
+    Example: rumormill attack cold-boot eclipse-of-one --nodes 30
+    """
+    from rumormill.cli.attack import Wish, run_attacks
+
+    return run_attacks(Wish(tuple(name or ()), nodes, sybils, seed, score, spool), json)
+
+
+@app.command()
 def demo(
     nodes: Annotated[
         int | None,

@@ -187,7 +187,8 @@ class Simulation:
         credentials: bytes = b"",
         services: Mapping[str, int] = NO_SERVICES,
     ) -> None:
-        """Add a node. ``address``: where it listens, if it matters (not at level ``"peers"``).
+        """Add a node. ``address``: where it listens, if it matters; at level ``"peers"`` it is only
+        what others see of it in ``PeerJoined``.
 
         Level ``"transports"``, for machines on secure transports: ``credentials`` is what others
         see of it in ``TransportOpened.credentials``, and at the port of each of ``services`` it
@@ -211,7 +212,7 @@ class Simulation:
         return self._world.node(name).machine
 
     def address(self, name: str, service: str = "") -> str:
-        """Where a node listens, or one of its services; at level ``"peers"`` it has no address."""
+        """Where a node listens, or one of its services; at level ``"peers"`` what it was given."""
         node = self._world.node(name)
         return self._adapters[self._levels[name]].address_of(node, service)
 

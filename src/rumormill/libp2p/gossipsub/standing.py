@@ -34,8 +34,9 @@ class Thresholds(Parameters):
     """Below this, nothing of it is read."""
     accept_exchange: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     """From this on, we dial the peers that it names when it prunes us."""
-    opportunistic_graft: float = Field(default=0.0, ge=0, allow_inf_nan=False)
-    """If the median of a mesh is below this, better peers are taken in."""
+    opportunistic_graft: float = Field(default=1.0, ge=0, allow_inf_nan=False)
+    """If the median of a mesh is below this, better peers are taken in. A point is what time alone
+    brings within an hour: peers that have done nothing else are below it."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Thresholds:

@@ -115,8 +115,8 @@ class PeerAdapter(Adapter):
         near, far = End(self, a, b.name, b.name, link), End(self, b, a.name, a.name, back)
         End.pair(near, far)
         a.ends[b.name], b.ends[a.name] = near, far
-        self.clock.soon(a.feed, PeerJoined(b.name, spoken, True))
-        self.clock.soon(b.feed, PeerJoined(a.name, spoken, False))
+        self.clock.soon(a.feed, PeerJoined(b.name, spoken, True, b.address))
+        self.clock.soon(b.feed, PeerJoined(a.name, spoken, False, a.address))
 
     def disconnect(self, a: Node, b: Node, reason: str) -> None:
         """Part the two at once; what is under way between them is lost."""
