@@ -233,7 +233,7 @@ class Outbox:
             pubsub.effects.append(Send(peer, packet))
             if self._trace_packets:
                 held = contents_of(packet, self._kinds)
-                pubsub.emit(trace.PACKET_SENT, peer=peer, size=len(packet), **held)
+                pubsub.emit(trace.PACKET_SENT, None, None, peer, size=len(packet), **held)
         if queue.count:
             self._dirty[peer] = None
         if queue.crowded:
