@@ -20,7 +20,10 @@ FIGURES = """[...document.querySelectorAll('tr[data-%s]')].map(row => [row.datas
     Object.fromEntries([...row.querySelectorAll('[data-figure]')].map(
         cell => [cell.dataset.figure, JSON.parse(cell.dataset.value ?? 'null')]))])"""
 
-PLOTS = ["latency", "delivery", "hops", "speed", "mesh", "links", "control", "churn", "lifetimes"]
+PLOTS = [
+    "latency", "delivery", "hops", "speed", "mesh", "links", "scores", "control", "churn",
+    "lifetimes",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
