@@ -241,7 +241,7 @@ def test_two_runs_are_compared_on_the_page_as_in_the_json_form(
         " row.dataset.compare, Object.fromEntries([...row.querySelectorAll('[data-figure]')].map("
         "cell => [cell.dataset.figure, JSON.parse(cell.dataset.value ?? 'null')]))])"
     )
-    assert len(rows) == 2 * 15
+    assert len(rows) == 2 * 16
     for topic, figure, values in rows:
         assert values == at(compared["topics"][topic], figure)
     assert page.run("document.querySelectorAll('[data-plot=latency] .dashed').length") == 2
