@@ -236,5 +236,5 @@ def _tell_standing(scenery: Scenery) -> None:
             named = {"peers": random.randint(1, 16)} if scenery.chance(0.9) else {}
             scenery.tell(time, node, "exchange_sent", peer=peer, **topic, **named)
         else:
-            reason = random.choice(("gate_closed", "gate_control_only", None))
-            scenery.tell(time, node, "ignored", peer=peer, reason=reason, **count)
+            shut = random.choice(("gate_closed", "gate_control_only", None))
+            scenery.tell(time, node, "ignored", peer=peer, reason=shut, **count)
