@@ -15,6 +15,7 @@ NAMED = {
     "topics",
     "peers",
     "events",
+    "scores",
     "networks",
     "by_hop",
     "agents",

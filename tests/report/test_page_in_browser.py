@@ -20,7 +20,10 @@ FIGURES = """[...document.querySelectorAll('tr[data-%s]')].map(row => [row.datas
     Object.fromEntries([...row.querySelectorAll('[data-figure]')].map(
         cell => [cell.dataset.figure, JSON.parse(cell.dataset.value ?? 'null')]))])"""
 
-PLOTS = ["latency", "delivery", "hops", "speed", "mesh", "links", "control", "churn", "lifetimes"]
+PLOTS = [
+    "latency", "delivery", "hops", "speed", "mesh", "links", "scores", "control", "churn",
+    "lifetimes",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +241,7 @@ def test_two_runs_are_compared_on_the_page_as_in_the_json_form(
         " row.dataset.compare, Object.fromEntries([...row.querySelectorAll('[data-figure]')].map("
         "cell => [cell.dataset.figure, JSON.parse(cell.dataset.value ?? 'null')]))])"
     )
-    assert len(rows) == 2 * 15
+    assert len(rows) == 2 * 16
     for topic, figure, values in rows:
         assert values == at(compared["topics"][topic], figure)
     assert page.run("document.querySelectorAll('[data-plot=latency] .dashed').length") == 2

@@ -26,17 +26,24 @@ def json_object(report: Report) -> Object:
         "topics": {label: _topic(report, label) for label in report.topics},
         "peers": {label: _peer(report, label) for label in report.peers},
         "events": dict(report.events),
+        "causes": [
+            {"event": event, "reason": reason, "count": count}
+            for (event, reason), count in report.causes.items()
+        ],
+        "scores": scores(report),
         "problems": [one.sentence for one in report.findings if one.weight < Weight.NOTE],
         "notes": [one.sentence for one in report.findings if one.weight == Weight.NOTE],
         "verdict": verdict(report),
         "speed": speed(report),
-        "total": _totals(report.total),
+        "total": {**_totals(report.total), "spared": sum(report.spared.values())},
         "networks": {
             name: {
                 "peers": sum(row.network == name for row in gold.peers),
                 "promise": next((row.promise for row in gold.nodes
                                  if row.network == name and row.promise), None),
                 **_totals(sums),
+                "spared": sum(count for label, count in report.spared.items()
+                              if report.topics[label].network == name),
             }
             for name, sums in report.networks.items()
         },
@@ -69,6 +76,7 @@ def json_object(report: Report) -> Object:
 def _topic(report: Report, label: str) -> Object:
     row = report.topics[label]
     result = topic_figures(row)
+    result["spared"] = report.spared.get(label, 0)
     result["hops"]["by_hop"] = {
         str(hop.hop): {"deliveries": hop.deliveries, "latency_p50_ms": hop.latency_p50}
         for hop in report.hops.get(label, ())
@@ -159,8 +167,25 @@ def control(report: Report) -> Object:
     minutes: defaultdict[datetime, Counter[str]] = defaultdict(Counter)
     for row in report.gold.control:
         into = total if row["minute"] is None else minutes[row["minute"]]
-        into.update({kind: row[kind] or 0 for kind in kinds})
+        into.update({kind: row.get(kind) or 0 for kind in kinds})
     return {"total": dict(total), "minutes": _by_minute(minutes, kinds)}
+
+
+def scores(report: Report) -> Object:
+    """What others think of each peer; minute by minute, of those that fell lowest."""
+    names = {label: name for name, label in report.peer_labels.items()}
+    return {
+        label: {
+            **dict(zip(NAMES, names[label], strict=True)),
+            "score": it.score,
+            "lowest": it.lowest,
+            "highest": it.highest,
+            "levels": dict(it.levels),
+            "minutes": {"time": [time_text(time) for time in it.times], "score": list(it.scores)}
+            if it.times else None,
+        }
+        for label, it in report.scores().items()
+    }  # fmt: skip
 
 
 def churn(report: Report) -> Object:

@@ -70,12 +70,20 @@ TOPICS = (
     Column("delivered", "delivered", "first copies that reached a peer other than the publisher"),
     Column("duplicates_per_delivery", "duplicates / delivery",
            "copies of what a peer already had, for each first copy", digits, "", -1),
+    Column("spared", "spared", "copies that were not sent, as the peer had said that it has it "
+           "(IDONTWANT)"),
     Column("hops.mean", "hops", "from the publisher, on average", digits, "", -1, "hops mean"),
     Column("hops.max", "most hops", "the longest way", count, "", -1),
     Column("bytes_per_delivery", "bytes / delivery", "bytes received for each delivery", size, "",
            -1),
     Column("recoveries", "by gossip", "deliveries that a peer had to ask for (IWANT)"),
 )  # fmt: skip
+
+SCORES = (
+    Column("score", "score", "the lowest of what others think of it in the end", digits, "", 1),
+    Column("lowest", "lowest", "the lowest that anybody thought of it", digits, "", 1),
+    Column("highest", "highest", "the highest that anybody thought of it", digits, "", 1),
+)
 
 PEERS = (
     Column("published", "published", "messages of its own"),

@@ -14,6 +14,7 @@ from rumormill.report.bins import Counts, curve, percentile
 from rumormill.report.gold import Gold
 from rumormill.report.problems import Finding, find_problems
 from rumormill.report.rows import ClockRow, MeshMinute, NodeRow, PeerRow, TopicRow
+from rumormill.report.scores import Standing, standings
 from rumormill.report.words import TOPIC_LENGTH, labelled, milliseconds, percent, shortened
 
 PROMISES: Final = {
@@ -130,6 +131,7 @@ class Report:
         for link in gold.links:
             names += [(link.network, link.node)]
             names += [(link.network, link.peer)] if link.peer else []
+        names += [(row.network, row.peer) for row in gold.standings]
         return labelled(names)
 
     @cached_property
@@ -183,6 +185,31 @@ class Report:
         for row in self.gold.events:
             counts[row.event] += row.count
         return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+    @cached_property
+    def causes(self) -> Mapping[tuple[str, str], int]:
+        """How often each kind of event had which reason, the most frequent first."""
+        counts: Counter[tuple[str, str]] = Counter()
+        for row in self.gold.causes:
+            counts[row.event, row.reason] += row.count
+        return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+    @cached_property
+    def spared(self) -> Mapping[str, int]:
+        """Of each topic, copies that were not sent, as the peer had said that it has it."""
+        counts: Counter[str] = Counter()
+        for row in self.gold.causes:
+            label = self._labels_of_pairs.get((row.network, row.topic or ""))
+            if row.event == "spared" and label is not None:
+                counts[label] += row.count
+        return counts
+
+    def scores(self, seconds: int = 60) -> Mapping[str, Standing]:
+        """What others think of each peer, by its label, the lowest first."""
+        gold = self.gold
+        end = gold.period[1] if gold.period else None
+        found = standings(gold.standings, gold.scores, end, seconds)
+        return {self.peer_labels[name]: standing for name, standing in found.items()}
 
     @cached_property
     def nodes(self) -> Mapping[str, NodeRow]:

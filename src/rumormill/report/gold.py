@@ -22,6 +22,7 @@ from pyiceberg.expressions import And, BooleanExpression
 from rumormill.report.rows import (
     AlertRow,
     BinRow,
+    CauseRow,
     ClockRow,
     EventRow,
     LifetimeRow,
@@ -30,25 +31,29 @@ from rumormill.report.rows import (
     NodeRow,
     PeerRow,
     ProblemRow,
+    ScoreRow,
     SlowRow,
+    StandingRow,
     TopicRow,
     ValueRow,
 )
+from rumormill.report.scores import COLUMNS as SCORE_COLUMNS
+from rumormill.report.scores import ends_of, of_the_lowest
 from rumormill.report.seconds import Seconds, read_seconds
 from rumormill.report.store import EVERYTHING, Store, TablesError
 
 NAMED: Any = expressions
 """Conditions take a column's name, which their types do not say."""
 
-CONTROL: Final = ("messages", "ihave", "iwant", "idontwant", "graft", "prune")
+CONTROL: Final = ("messages", "ihave", "iwant", "idontwant", "graft", "prune", "exchanged")
 SENT: Final = ("sent_packets", "sent_bytes")
 MOST_MINUTES: Final = 1440
 MOST_SLOW: Final = 12
 MOST_SLOW_OF_A_TOPIC: Final = 2
 MOST_OWN_ROWS: Final = 200
 OURS: Final = (
-    "topics", "latencies", "links", "peers", "publishers", "mesh_minutes", "events", "lifetimes",
-    "slowest", "values", "clocks", "alerts", "problems", "nodes",
+    "topics", "latencies", "links", "peers", "publishers", "mesh_minutes", "events", "causes",
+    "scores", "lifetimes", "slowest", "values", "clocks", "alerts", "problems", "nodes",
 )  # fmt: skip
 
 Row = TypeVar("Row")
@@ -94,6 +99,10 @@ class Gold:
     mesh_minutes: Sequence[MeshMinute] = ()
     events: Sequence[EventRow] = ()
     event_minutes: Sequence[EventRow] = ()
+    causes: Sequence[CauseRow] = ()
+    standings: Sequence[StandingRow] = ()
+    scores: Sequence[ScoreRow] = ()
+    """By minute, of the peers that fell lowest."""
     lifetimes: Sequence[LifetimeRow] = ()
     slowest: Sequence[SlowRow] = ()
     values: Sequence[ValueRow] = ()
@@ -136,6 +145,7 @@ class _Reading:
 
     def gold(self) -> Gold:
         store, whole = self._store, self._totals
+        standings, scores = self._scores()
         return Gold(
             store.place,
             self._wanted,
@@ -148,6 +158,9 @@ class _Reading:
             mesh_minutes=self._rows("mesh_minutes", MeshMinute, self._minutes),
             events=self._rows("events", EventRow, whole),
             event_minutes=self._rows("events", EventRow, self._minutes),
+            causes=self._rows("causes", CauseRow, whole),
+            standings=standings,
+            scores=scores,
             lifetimes=self._rows("lifetimes", LifetimeRow, whole),
             slowest=self._slowest(),
             values=self._rows("values", ValueRow),
@@ -218,15 +231,25 @@ class _Reading:
 
     def _control(self, where: Callable[[str], BooleanExpression]) -> list[dict[str, Any]]:
         """Sums over all links; their rows are many, so Arrow adds them up."""
-        kinds = (*SENT, *CONTROL)
-        table = self._table("links", ("minute", "network", *kinds), where)
-        if table is None or not set(kinds) <= set(table.column_names):
+        table = self._table("links", ("minute", "network", *SENT, *CONTROL), where)
+        if table is None:
             return []
+        kinds = [kind for kind in (*SENT, *CONTROL) if kind in table.column_names]
         sums = table.group_by(["minute", "network"]).aggregate([(kind, "sum") for kind in kinds])
         return [
             {name.removesuffix("_sum"): value for name, value in row.items()}
             for row in sums.to_pylist()
         ]
+
+    def _scores(self) -> tuple[list[StandingRow], list[ScoreRow]]:
+        """How each pair stands in the end; minute by minute, only those that fell lowest."""
+        table = self._table("scores", SCORE_COLUMNS, self._minutes)
+        if table is None or not table.num_rows:
+            return [], []
+        place = f"{self._store.place}: gold.scores"
+        by_minute = [each.name for each in dataclasses.fields(ScoreRow)]
+        lowest = of_the_lowest(table).select(by_minute)
+        return rows_of(ends_of(table), StandingRow, place), rows_of(lowest, ScoreRow, place)
 
     def _slowest(self) -> list[SlowRow]:
         """The slowest messages of all; their trees are read for these only."""

@@ -96,6 +96,8 @@ def tiles(report: Report) -> Iterator[Tile]:
     yield Tile("Latency, half within", "latency_p50", half, milliseconds(half),
                "not known" if most is None else words)  # fmt: skip
     copies = f"{plural(total['duplicates'], 'copy')} of what peers already had"
+    if spared := sum(report.spared.values()):
+        copies += f"; {spared:,} spared"
     each = total.duplicates_per_delivery
     yield Tile("Duplicates / delivery", "duplicates_per_delivery", each, digits(each), copies)
     weight = sum(row.delivered for row in rows if row.hops_mean is not None)

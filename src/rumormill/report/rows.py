@@ -133,6 +133,42 @@ class EventRow:
 
 
 @dataclass(frozen=True, slots=True)
+class CauseRow:
+    """How often one kind of trace event had one reason."""
+
+    network: str
+    event: str
+    reason: str
+    count: int
+    topic: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """What a node thought of a peer at the end of a minute, and how low it was in it."""
+
+    minute: datetime
+    network: str
+    node: str
+    peer: str
+    score: float
+    lowest: float
+
+
+@dataclass(frozen=True, slots=True)
+class StandingRow:
+    """What a node thinks of a peer in the end, and how far that went."""
+
+    network: str
+    node: str
+    peer: str
+    score: float
+    lowest: float
+    highest: float
+    level: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class LifetimeRow:
     """How many subscriptions or links of a mesh ended after so long."""
 

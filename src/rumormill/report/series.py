@@ -40,6 +40,7 @@ def page_data(
         "topics": topics,
         "other": _other(other, labels) if other else None,
         "control": _timed(report, figures["control"]["minutes"], CONTROL),
+        "scores": _scores(report),
         "churn": _timed(report, figures["churn"], figures["churn"]),
         "lifetimes": _lifetimes(report),
         **_links(report),
@@ -167,6 +168,19 @@ def _timed(report: Report, columns: dict[str, Any], names: Iterable[str]) -> dic
             for name in wanted
         ],
     }  # fmt: skip
+
+
+def _scores(report: Report) -> dict[str, Any]:
+    """The scores of the peers that fell lowest; a bucket keeps the lowest in it."""
+    drawn = {label: it for label, it in report.scores(bucket_seconds(report)).items() if it.times}
+    times = next((it.times for it in drawn.values()), ())
+    return {
+        "time": [int(time.timestamp()) for time in times],
+        "series": [
+            [printable(report.short_names[label]), [_rounded(value) for value in it.scores]]
+            for label, it in drawn.items()
+        ],
+    }
 
 
 def _lifetimes(report: Report) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rumormill.core.words import printable
-from rumormill.report.columns import PEERS, TOPICS, Column, count
+from rumormill.report.columns import PEERS, SCORES, TOPICS, Column, count
 from rumormill.report.comparison import WORDS, Comparison, difference, times
 from rumormill.report.figures import PROMISES, Report
 from rumormill.report.words import milliseconds, span
@@ -104,7 +104,9 @@ def figure(column: Column, figures: Mapping[str, Any], most: float | None = None
 def topics(report: Report, figures: Mapping[str, Any]) -> Sheet:
     """One row a topic, with all its figures."""
     plain = report.promises in ([], ["every"])
-    columns = [it for it in TOPICS if it.figure != "skipped" or "newest" in report.promises]
+    never = {"skipped"} if "newest" not in report.promises else set()
+    never |= set() if report.spared else {"spared"}
+    columns = [it for it in TOPICS if it.figure not in never]
     extra = [("network", "")] * (len(report.networks) > 1)
     extra += [("promised to", "what the network promises of each message")] * (not plain)
     rows = []
@@ -139,6 +141,37 @@ def peers(report: Report, figures: Mapping[str, Any]) -> Sheet:
     headings: list[str | tuple[str, str]]
     headings = ["peer", *((column.heading, column.hint) for column in PEERS)]
     return sheet("Peers", headings, rows, lambda row: {"peer": row[0].whole})
+
+
+def scores(report: Report, figures: Mapping[str, Any]) -> Sheet:
+    """What others think of each peer, the lowest first."""
+    rows = []
+    for label, peer in figures["scores"].items():
+        levels = ", ".join(f"{level.replace('_', ' ')}: {many}"
+                           for level, many in peer["levels"].items())  # fmt: skip
+        line = peer["minutes"]["score"] if peer["minutes"] else []
+        known = [value for value in line if value is not None]
+        spark = sparkline(line, min(known, default=0.0), max(known, default=0.0))
+        rows.append([name(label, report.short_names[label]),
+                     *(figure(column, peer) for column in SCORES), Cell(spark=spark),
+                     Cell(printable(levels), "text")])  # fmt: skip
+    headings: list[str | tuple[str, str]]
+    headings = ["peer", *((column.heading, column.hint) for column in SCORES),
+                ("by minute", "the lowest of what others thought then; of those that fell lowest"),
+                ("treated as", "by how many others, in the end")]  # fmt: skip
+    return sheet("Scores", headings, rows, lambda row: {"score": row[0].whole})
+
+
+def causes(figures: Mapping[str, Any]) -> Sheet:
+    """Kinds of events and their reasons."""
+    most = max((row["count"] for row in figures["causes"]), default=0) or 1
+    rows = [
+        [name(row["event"]), Cell(printable(row["reason"]), "text"),
+         Cell(count(row["count"]), value=row["count"], figure="count",
+              share=row["count"] / most)]
+        for row in figures["causes"]
+    ]  # fmt: skip
+    return sheet("Reasons", ["event", "reason", "count"], rows)
 
 
 def counted(caption: str, what: str, counts: Mapping[str, int], about: str) -> Sheet:

@@ -25,8 +25,10 @@ from rumormill.report.terminal_parts import (
     MOST_TOPICS,
     QUIET,
     Cells,
+    causes,
     compared,
     findings,
+    scores,
     table,
     warned,
 )
@@ -68,8 +70,9 @@ class _Sections:
         yield self.heading()
         yield from (part for part in (
             self.topics(), self.latency(), self.cost(), self.mesh(), self.hops(), self.peers(),
-            self.slowest(), self.control(), self.churn(), self.lifetimes(), self.agents(),
-            self.events(), *self.own(),
+            scores(self.report, self.figures, self.room), self.slowest(), self.control(),
+            self.churn(), self.lifetimes(), self.agents(),
+            self.events(), causes(self.figures), *self.own(),
         ) if part is not None)  # fmt: skip
         yield findings(self.report)
 
@@ -143,12 +146,15 @@ class _Sections:
         return table(title, headings, rows, len(self.report.topics))
 
     def cost(self) -> Table | None:
+        spared = bool(self.report.spared)
         rows = [
-            [self.topic(label), digits(row.duplicates_per_delivery), size(row.bytes_per_delivery),
+            [self.topic(label), digits(row.duplicates_per_delivery),
+             *([count(self.report.spared.get(label, 0))] * spared), size(row.bytes_per_delivery),
              digits(row.hops_mean), count(row.hops_max), count(row.recoveries)]
             for label in self.shown_topics() for row in [self.report.topics[label]]
         ]  # fmt: skip
-        headings = ["topic", "duplicates/\ndelivery", "bytes/\ndelivery", "hops\nmean",
+        headings = ["topic", "duplicates/\ndelivery", *(["spared"] * spared),
+                    "bytes/\ndelivery", "hops\nmean",
                     "hops\nmax", "by\ngossip"]  # fmt: skip
         return table("Cost", headings, rows, len(self.report.topics))
 

@@ -128,7 +128,8 @@ def links(came: Rows, again: Counter[tuple[str, str]]) -> Rows:
          "copies": first[node, peer] + again[node, peer], "sent_packets": 3 * first[node, peer],
          "sent_bytes": 1180 * first[node, peer], "messages": first[node, peer],
          "ihave": 2 * first[node, peer], "iwant": first[node, peer] // 5,
-         "idontwant": again[node, peer], "graft": 1, "prune": 0}
+         "idontwant": again[node, peer], "graft": 1, "prune": 0,
+         "exchanged": again[node, peer] // 4, "spared": again[node, peer] // 2}
         for node, peer in sorted({*first, *again})
     ]  # fmt: skip
 

@@ -224,6 +224,8 @@ def told_by_nodes(toy: Toy) -> dict[str, Rows]:
     return {
         "mesh_minutes": [{**net, **row} for row in mesh] if run.promise == "every" else [],
         "events": event_rows(toy),
+        "causes": cause_rows(toy) if run.promise == "every" else [],
+        "scores": score_rows(toy) if run.promise == "every" else [],
         "lifetimes": [
             {**net, "minute": at, "topic": topic, "kind": kind, "bin": place, "ended": count}
             for topic in run.topics if run.promise == "every"
@@ -306,6 +308,44 @@ def event_rows(toy: Toy) -> Rows:
          "count": sum(row["count"] for row in rows if row["event"] == kind)}
         for kind in kinds_of
     ]  # fmt: skip
+
+
+def cause_rows(toy: Toy) -> Rows:
+    """Copies spared by topic, and promises that the last node broke, by minute and in all."""
+    rows: Rows = []
+    for minute in range(toy.run.minutes):
+        at = {"minute": minute_time(minute), "network": toy.run.network}
+        rows += [
+            {**at, "topic": topic, "event": "spared", "reason": "not_queued", "count": 10 + place}
+            for place, topic in enumerate(toy.run.topics)
+        ]
+        broken = {"topic": None, "event": "rejected", "reason": "broken_promise", "count": 2}
+        rows.append({**at, **broken})
+    every = {(row["topic"], row["event"], row["reason"]): 0 for row in rows}
+    for row in rows:
+        every[row["topic"], row["event"], row["reason"]] += row["count"]
+    return rows + [
+        {"minute": None, "network": toy.run.network, "topic": topic, "event": event,
+         "reason": reason, "count": count}
+        for (topic, event, reason), count in every.items()
+    ]  # fmt: skip
+
+
+def score_rows(toy: Toy) -> Rows:
+    """Everybody earns a point a minute, but the last node, which breaks promises from minute 1."""
+    rows: Rows = []
+    for minute in range(toy.run.minutes):
+        for node in toy.names:
+            for peer in toy.meshes[toy.run.topics[0]][node]:
+                bad = peer == toy.names[-1] and minute > 0
+                score = 40.0 - 30.0 * minute if bad else 1.0 + minute
+                level = "graylisted" if score < -70 else "no_mesh" if score < 0 else "trusted"
+                rows.append(
+                    {"minute": minute_time(minute), "network": toy.run.network, "node": node,
+                     "peer": peer, "told": 1, "score": score, "lowest": score - 1.5,
+                     "highest": score, "level": level, "behaviour": -50.0 if bad else 0.0}
+                )  # fmt: skip
+    return rows
 
 
 def alert_rows(run: Run) -> Rows:

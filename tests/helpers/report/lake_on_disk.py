@@ -40,8 +40,9 @@ COLUMNS = {
     "links": f"{KEYS}, node string, peer string, first bigint, came bigint, expected bigint,"
     " missing bigint, skipped bigint, copies bigint, latency_us bigint, sent_packets bigint,"
     " sent_bytes bigint, received_packets bigint, received_bytes bigint, messages bigint,"
-    " ihave bigint, iwant bigint, idontwant bigint, graft bigint, prune bigint, dropped bigint,"
-    " published bigint, delivered bigint, duplicates bigint, rejected bigint, ignored bigint",
+    " ihave bigint, iwant bigint, idontwant bigint, graft bigint, prune bigint, exchanged bigint,"
+    " dropped bigint, published bigint, delivered bigint, duplicates bigint, rejected bigint,"
+    " ignored bigint, spared bigint",
     "peers": f"{KEYS}, node string, published bigint, expected bigint, missing bigint,"
     " skipped bigint, delivered bigint, duplicates bigint, first_sent bigint, repeat_sent bigint,"
     " rejected_by_others bigint, rejected_here bigint, ignored_here bigint, dropped_here bigint,"
@@ -51,6 +52,9 @@ COLUMNS = {
     "mesh_minutes": f"{KEYS}, topic string, nodes bigint, degree_mean double, degree_min bigint,"
     " degree_max bigint, components bigint, largest bigint, grafts bigint, prunes bigint",
     "events": f"{KEYS}, event string, count bigint",
+    "causes": f"{KEYS}, topic string, event string, reason string, count bigint",
+    "scores": f"{KEYS}, node string, peer string, told bigint, score double, lowest double,"
+    " highest double, level string, behaviour double",
     "lifetimes": f"{KEYS}, topic string, kind string, bin int, ended bigint",
     "slowest": f"{KEYS}, topic string, message_id binary, publisher string,"
     " published_at timestamp, slowest_ms double, reached bigint, expected bigint, tree tree",

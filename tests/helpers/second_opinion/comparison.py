@@ -12,6 +12,8 @@ from tests.helpers.second_opinion.oracle import Row
 
 KEYS: Mapping[str, tuple[str, ...]] = {
     "counters": ("minute", "network", "node", "peer", "event"),
+    "reasons": ("minute", "network", "node", "peer", "topic", "event", "reason"),
+    "scored": ("network", "node", "peer", "time", "score"),
     "runs": ("network", "node", "since"),
     "sightings": ("network", "witness", "node"),
     "subscriptions": ("network", "topic", "node", "since"),
@@ -26,6 +28,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "publishers": ("minute", "network", "topic", "publisher"),
     "mesh_minutes": ("minute", "network", "topic"),
     "events": ("minute", "network", "event"),
+    "causes": ("minute", "network", "topic", "event", "reason"),
+    "scores": ("minute", "network", "node", "peer"),
     "lifetimes": ("minute", "network", "topic", "kind", "bin"),
     "slowest": ("minute", "network", "topic"),
     "values": ("network", "topic", "node"),
@@ -37,7 +41,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 """What a row is about, by table: no two rows are about the same."""
 
 MAY_BE_EMPTY = frozenset(
-    {"latencies", "topics", "links", "peers", "publishers", "events", "lifetimes"}
+    {"latencies", "topics", "links", "peers", "publishers", "events", "causes", "lifetimes"}
 )
 """Tables in which a row that counts nothing may be there or not."""
 

@@ -70,6 +70,7 @@ def _network(
             _Message(scenery, topic, message_id).publish()
     if shape.noise:
         _tell_noise(scenery)
+        _tell_standing(scenery)
     return scenery.rows
 
 
@@ -206,3 +207,34 @@ def _tell_noise(scenery: Scenery) -> None:
             scenery.tell(time, node, "asked", peer=peer, **count)
         else:
             scenery.tell(time, node, "delivered", message_id=b"m0", peer=peer)
+
+
+POINTS = ("time_in_mesh", "first_deliveries", "mesh_deliveries", "mesh_failures",
+          "invalid_messages", "application", "colocation", "behaviour", "slow")  # fmt: skip
+
+
+def _tell_standing(scenery: Scenery) -> None:
+    """What nodes think of each other, and what that and IDONTWANT made them do."""
+    random = scenery.random
+    for number in range(scenery.shape.noise):
+        node, peer = random.choice(scenery.nodes), random.choice(scenery.nodes)
+        time = random.randint(0, scenery.horizon)
+        topic = {"topic": random.choice(scenery.topics)} if scenery.chance(0.8) else {}
+        count = {"count": random.randint(2, 90)} if scenery.chance(0.3) else {}
+        kind = random.randrange(5)
+        if kind < 2:
+            # No two are equal: of two at one time it is known which is the last.
+            score = {"score": round(random.uniform(-90, 20)) + number / 1024}
+            points = {name: random.uniform(-9, 9) for name in POINTS if scenery.chance(0.9)}
+            level = {"level": random.choice(("trusted", "no_gossip", "graylisted"))}
+            said = {} if scenery.chance(0.05) else score
+            scenery.tell(time, node, "scored", peer=peer, **said, **level, **points)
+        elif kind == 2:
+            reason = random.choice(("not_queued", "removed_from_queue"))
+            scenery.tell(time, node, "spared", peer=peer, reason=reason, **topic, **count)
+        elif kind == 3:
+            named = {"peers": random.randint(1, 16)} if scenery.chance(0.9) else {}
+            scenery.tell(time, node, "exchange_sent", peer=peer, **topic, **named)
+        else:
+            shut = random.choice(("gate_closed", "gate_control_only", None))
+            scenery.tell(time, node, "ignored", peer=peer, reason=shut, **count)

@@ -22,6 +22,8 @@ SQL = Path(__file__).parent / "sql"
 
 SILVER = (
     "counters",
+    "reasons",
+    "scored",
     "runs",
     "sightings",
     "subscriptions",
@@ -38,6 +40,8 @@ GOLD = (
     "publishers",
     "mesh_minutes",
     "events",
+    "causes",
+    "scores",
     "lifetimes",
     "slowest",
     "values",

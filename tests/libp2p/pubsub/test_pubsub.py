@@ -38,9 +38,12 @@ from rumormill.libp2p.effects import (
     StreamRestarted,
 )
 from rumormill.libp2p.gossipsub import AddDirectPeer
+from rumormill.libp2p.gossipsub.features import MESHSUB_1_2
 from rumormill.libp2p.pubsub.router import Router
-from rumormill.libp2p.wire import Graft, Rpc, Subscription, WireMessage
+from rumormill.libp2p.wire import ControlKinds, Graft, Rpc, Subscription, WireMessage
+from rumormill.libp2p.wire.dont_want import IDONTWANT, IDontWant
 from rumormill.libp2p.wire.frames import length_prefixed
+from rumormill.libp2p.wire.gossip import GOSSIP_KINDS
 from tests.helpers.libp2p.rpc_encoding import encode_rpc
 from tests.helpers.libp2p.workbench import (
     FLOODSUB,
@@ -533,6 +536,32 @@ def test_packets_are_traced_only_on_request() -> None:
         assert bool(received) is wanted
         if wanted:
             assert received[-1].fields["subscriptions"] == 1
+
+
+def test_packets_sent_are_traced_with_what_the_peer_reads_in_them() -> None:
+    bench = gossipsub(trace_packets=True)
+    bench.kinds = ControlKinds(*GOSSIP_KINDS, IDONTWANT)
+    bench.subscribe("t")
+    bench.join("ann", "t", protocol=MESHSUB_1_2)
+    bench.join("bob", "t")
+    for number in range(3):
+        bench.publish("t", b"rain %d" % number)
+    bench.send_message("bob", signed("author", "t", bytes(2000), 1))
+    bench.run_until(5.0)
+    packets = bench.events(trace.PACKET_SENT, peer="ann")
+    rpcs = bench.took("ann")
+    sent = {
+        name: sum(int(each.fields[name] or 0) for each in packets)
+        for name in ("subscriptions", "messages", "graft", "idontwant")
+    }
+    control = [rpc.control for rpc in rpcs if rpc.control is not None]
+    assert sent == {
+        "subscriptions": sum(len(rpc.subscriptions) for rpc in rpcs),
+        "messages": sum(len(rpc.messages) for rpc in rpcs),
+        "graft": sum(len(each.of(Graft)) for each in control),
+        "idontwant": sum(len(each.of(IDontWant)) for each in control),
+    }
+    assert all(sent.values())
 
 
 def test_every_event_carries_the_time_and_the_node() -> None:

@@ -16,8 +16,8 @@ from rumormill.pipeline.lake.schema import Layout, Table
 from tests.helpers.spark.hand_made import HandMade, at, rows
 
 GOLD = {
-    "latencies", "topics", "links", "peers", "publishers", "mesh_minutes", "events", "lifetimes",
-    "slowest", "values", "clocks", "alerts", "problems", "nodes",
+    "latencies", "topics", "links", "peers", "publishers", "mesh_minutes", "events", "causes",
+    "scores", "lifetimes", "slowest", "values", "clocks", "alerts", "problems", "nodes",
 }  # fmt: skip
 
 

@@ -28,6 +28,22 @@ PACKETS = """
     59.9  b  packet_sent      <c  iwant=4  graft=1  prune=2
     60.0  b  packet_sent      <c  size=7  iwant=500  count=500
 """
+STANDING = [
+    TraceEvent(1.0, "a", "scored", peer="b", fields={"score": -5.5, "level": "no_mesh"}),
+    TraceEvent(
+        2.0, "a", "scored", peer="b", fields={"score": 3, "slow": -1.25, "level": "trusted"}
+    ),
+    TraceEvent(2.5, "a", "scored", peer="b", fields={"level": "trusted"}),
+    TraceEvent(3.0, "a", "scored", fields={"score": 1.0}),
+    TraceEvent(4.0, "a", "spared", "news", b"m", "b", {"reason": "not_queued"}),
+    TraceEvent(5.0, "a", "spared", "news", None, "b", {"reason": "not_queued", "count": 20}),
+    TraceEvent(6.0, "a", "rejected", None, b"m", "b", {"reason": "broken_promise", "count": 2}),
+    TraceEvent(7.0, "a", "ignored", peer="b"),
+    TraceEvent(8.0, "a", "duplicate", "news", b"m", "b", {"reason": "late"}),
+    TraceEvent(9.0, "a", "exchange_sent", "news", peer="b", fields={"peers": 5, "records": 4}),
+    TraceEvent(9.5, "a", "exchange_sent", "news", peer="b", fields={"peers": 2, "records": 0}),
+    TraceEvent(9.9, "a", "published", "news", b"m", fields={"peers": 8}),
+]
 
 
 def attacked() -> list[TraceEvent]:
@@ -83,6 +99,7 @@ def tables(opinion: Opinion) -> dict[str, list[Row]]:
     summaries.flush()
     assert len(short) < len(whole) / 5
     trace = trace_of(losses=LOSSES, packets=PACKETS)
+    trace += [captured("standing", event) for event in STANDING]
     trace += [captured("whole", event) for event in whole]
     trace += [captured("short", event) for event in short]
     return opinion(trace)
@@ -109,9 +126,31 @@ def test_packets_are_counted_with_what_they_held(tables: dict[str, list[Row]]) -
     ]
 
 
+def test_peers_that_were_named_in_exchange_are_counted(tables: dict[str, list[Row]]) -> None:
+    rows = listed(tables["counters"], "event count exchanged")["standing"]
+    assert [row for row in rows if row[2]] == [("exchange_sent", 2, 7)]
+
+
+def test_reasons_are_counted_where_one_is_named_but_not_of_copies(
+    tables: dict[str, list[Row]],
+) -> None:
+    assert listed(tables["reasons"], "minute node peer topic event reason count")["standing"] == [
+        (0.0, "a", "b", None, "rejected", "broken_promise", 2),
+        (0.0, "a", "b", "news", "spared", "not_queued", 21),
+    ]
+
+
+def test_each_score_that_was_told_of_a_peer_is_a_row(tables: dict[str, list[Row]]) -> None:
+    assert listed(tables["scored"], "minute node peer time score level slow")["standing"] == [
+        (0.0, "a", "b", 1.0, -5.5, "no_mesh", None),
+        (0.0, "a", "b", 2.0, 3.0, "trusted", -1.25),
+    ]
+
+
 def test_what_was_summed_up_counts_as_what_it_stands_for(tables: dict[str, list[Row]]) -> None:
     for name, columns in (
         ("counters", "minute node peer event count bytes lost iwant prune"),
+        ("reasons", "minute node peer event reason count"),
         ("deliveries", "topic message_id node peer time duplicates"),
     ):
         rows = listed(tables[name], columns)

@@ -11,6 +11,7 @@ from rumormill.core.protobuf import bytes_field
 from rumormill.libp2p.pubsub.lane import Parcel
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.queue import BEHIND, NEXT, NOWHERE, PeerQueue, Place
+from rumormill.libp2p.wire.contents import contents_of
 from rumormill.libp2p.wire.control import ControlKinds, Entry
 from rumormill.libp2p.wire.frames import length_prefixed
 from rumormill.libp2p.wire.limits import TAKEN_BY_ALL, within
@@ -231,7 +232,8 @@ class Outbox:
         if packet:
             pubsub.effects.append(Send(peer, packet))
             if self._trace_packets:
-                pubsub.emit(trace.PACKET_SENT, peer=peer, size=len(packet))
+                held = contents_of(packet, self._kinds)
+                pubsub.emit(trace.PACKET_SENT, None, None, peer, size=len(packet), **held)
         if queue.count:
             self._dirty[peer] = None
         if queue.crowded:

@@ -5,6 +5,7 @@ Importing this room declares the tables of this house, in an order in which they
 """
 
 from rumormill.pipeline.gold.alerts import AlertParameters, alerts, alerts_with
+from rumormill.pipeline.gold.causes import causes
 from rumormill.pipeline.gold.clocks import clocks
 from rumormill.pipeline.gold.events import events
 from rumormill.pipeline.gold.latencies import latencies
@@ -16,6 +17,7 @@ from rumormill.pipeline.gold.peers import peers
 from rumormill.pipeline.gold.problems import problems
 from rumormill.pipeline.gold.publishers import publishers
 from rumormill.pipeline.gold.registry import HOUSE, GoldTable, Registry, Tables, gold_table
+from rumormill.pipeline.gold.scores import scores
 from rumormill.pipeline.gold.slowest import slowest
 from rumormill.pipeline.gold.topics import topics
 from rumormill.pipeline.gold.values import values
@@ -28,6 +30,7 @@ __all__ = [
     "Tables",
     "alerts",
     "alerts_with",
+    "causes",
     "clocks",
     "events",
     "gold_table",
@@ -39,6 +42,7 @@ __all__ = [
     "peers",
     "problems",
     "publishers",
+    "scores",
     "slowest",
     "topics",
     "values",

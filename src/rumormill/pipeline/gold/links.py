@@ -15,8 +15,8 @@ from rumormill.pipeline.lake.schema import CONTROL, Layout
 _KEYS: Final = ("minute", "network", "node", "peer")
 SUMS: Final = (
     "first", "came", "expected", "missing", "skipped", "copies", "latency_us", "sent_packets",
-    "sent_bytes", "received_packets", "received_bytes", *CONTROL, "dropped", "published",
-    "delivered", "duplicates", "rejected", "ignored", "uncaptured",
+    "sent_bytes", "received_packets", "received_bytes", *CONTROL, "exchanged", "dropped",
+    "published", "delivered", "duplicates", "rejected", "ignored", "spared", "uncaptured",
 )  # fmt: skip
 
 
@@ -62,6 +62,7 @@ def _events() -> dict[str, Column]:
         "received_packets": number(_is("packet_received"), count),
         "received_bytes": number(_is("packet_received"), F.col("bytes")),
         **{name: number(_is("packet_sent"), F.col(name)) for name in CONTROL},
+        "exchanged": number(_is("exchange_sent"), F.col("exchanged")),
         "dropped": number(_is("dropped"), lost),
         "uncaptured": number(_is("dropped"), F.col("uncaptured")),
         "published": number(_is("published"), count),
@@ -69,6 +70,7 @@ def _events() -> dict[str, Column]:
         "duplicates": number(_is("duplicate"), count),
         "rejected": number(_is("rejected"), count),
         "ignored": number(_is("ignored"), count),
+        "spared": number(_is("spared"), count),
     }
 
 

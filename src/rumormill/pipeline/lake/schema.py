@@ -15,7 +15,7 @@ from pyspark.sql.types import DataType
 
 from rumormill.pipeline.source.columns import MESSAGE_COLUMNS, TRACE_COLUMNS
 
-FORMAT: Final = 5
+FORMAT: Final = 6
 """Of all tables together; raised when a column changes its name, type or meaning."""
 
 
@@ -96,11 +96,37 @@ COUNTERS: Final = Table(
     "counters",
     "silver",
     "minute timestamp, network string, node string, peer string, event string, count bigint,"
-    f" bytes bigint, lost bigint, uncaptured bigint, {_CONTROL},"
+    f" bytes bigint, lost bigint, uncaptured bigint, {_CONTROL}, exchanged bigint,"
     " first_at timestamp, last_at timestamp",
     Layout.MINUTE,
 )
 """How often each kind of event happened on each link in each minute."""
+
+REASONS: Final = Table(
+    "reasons",
+    "silver",
+    "minute timestamp, network string, node string, peer string, topic string, event string,"
+    " reason string, count bigint",
+    Layout.MINUTE,
+)
+"""How often each kind of event that names a reason had which, in each minute."""
+
+COMPONENTS: Final = (
+    "time_in_mesh", "first_deliveries", "mesh_deliveries", "mesh_failures", "invalid_messages",
+    "application", "colocation", "behaviour", "slow",
+)  # fmt: skip
+"""What a score is made of, as the fields of ``scored`` tell it."""
+
+POINTS: Final = ", ".join(f"{name} double" for name in COMPONENTS)
+
+SCORED: Final = Table(
+    "scored",
+    "silver",
+    "minute timestamp, network string, node string, peer string, time timestamp, score double,"
+    f" level string, {POINTS}",
+    Layout.MINUTE,
+)
+"""Each time that a node told a peer's score."""
 
 RUNS: Final = Table(
     "runs",
@@ -176,6 +202,8 @@ BATCHES: Final = Table(
 BRONZE: Final = (MESSAGES, TRACE)
 SILVER: Final = (
     COUNTERS,
+    REASONS,
+    SCORED,
     RUNS,
     SIGHTINGS,
     SUBSCRIPTIONS,

@@ -40,6 +40,8 @@ from rumormill.pipeline.silver.columns import (
 from rumormill.pipeline.silver.counters import counters
 from rumormill.pipeline.silver.deliveries import Deliveries, Sources
 from rumormill.pipeline.silver.publications import publications
+from rumormill.pipeline.silver.reasons import reasons
+from rumormill.pipeline.silver.scored import scored
 from rumormill.system.times import time_of
 
 Stage = Callable[[str], None]
@@ -165,7 +167,7 @@ class _Step:
             self._lake.ensure(table)  # one after the other: namespaces are made once
         spark, rows = self._lake.spark, self._rows_to_read()
         with paced(spark, rows):
-            self._write_counters()
+            self._write_counts()
         with paced(spark, rows // SMALLER):
             state = State(self._lake, self._trace, self._minutes)
             run_in_order(state.work())
@@ -203,10 +205,24 @@ class _Step:
 
     # ---- silver
 
-    def _write_counters(self) -> None:
-        self._say(schema.COUNTERS)
+    def _write_counts(self) -> None:
+        """What follows from the events of each minute alone."""
         events = self._trace.where(within("time", minutes_around(self._minutes, 0, 0)))
-        self._lake.replace_minutes(schema.COUNTERS, counters(events), self._minutes)
+        # Neither reasons nor scores are told of single copies, which are most of a trace.
+        others = events.where(F.col("class").isin(schema.RARE, schema.OTHER))
+        made = (
+            (schema.COUNTERS, counters(events)),
+            (schema.REASONS, reasons(others)),
+            (schema.SCORED, scored(others).coalesce(1)),
+        )
+        run_in_order({table.path: ((), self._count_work(table, rows)) for table, rows in made})
+
+    def _count_work(self, table: Table, rows: DataFrame) -> Callable[[], None]:
+        def work() -> None:
+            self._say(table)
+            self._lake.replace_minutes(table, rows, self._minutes)
+
+        return work
 
     def _write_deliveries(self, state: State, minutes: list[int]) -> list[int]:
         """Publications and deliveries; the minutes that were made, those of clocks included."""

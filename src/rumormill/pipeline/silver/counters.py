@@ -21,6 +21,7 @@ def counters(events: DataFrame) -> DataFrame:
     what = F.when(dropped, F.get_json_object("fields", "$.what"))
     inside = ", ".join(f"{name} bigint" for name in CONTROL)
     held = F.when(F.col("event") == "packet_sent", F.from_json("fields", inside))
+    named = F.when(F.col("event") == "exchange_sent", F.from_json("fields", "peers bigint"))
     found = (
         events.select(
             minute_of(F.col("time")).alias("minute"),
@@ -34,12 +35,13 @@ def counters(events: DataFrame) -> DataFrame:
             F.when(dropped, count).alias("lost"),
             F.when(what.startswith(CAPTURED), count).alias("uncaptured"),
             held.alias("held"),
+            named["peers"].alias("exchanged"),
         )
         .groupBy("minute", "network", "node", "peer", "event")
         .agg(
             F.sum("count").alias("count"),
             F.sum("size").alias("bytes"),
-            *[_sum(name, name) for name in ("lost", "uncaptured")],
+            *[_sum(name, name) for name in ("lost", "uncaptured", "exchanged")],
             *[_sum(f"held.{name}", name) for name in CONTROL],
             F.min("time").alias("first_at"),
             F.max("time").alias("last_at"),

@@ -18,6 +18,7 @@ function legendOf(plot) {
     if (data.other) add("s0", "the other run", "dash");
   }
   if (plot === "speed") { add("s4", "p99"); add("s1", "p50"); }
+  if (plot === "scores") data.scores.series.forEach(([name], at) => add(styleOf(at), name));
   if (plot === "control") data.control.series.forEach(([name], at) => add(styleOf(at), name));
   if (plot === "churn") { add("s2", "opened, joined", "box"); add("s8", "closed, left", "box"); }
   if (plot === "mesh") { add("s1", "degree"); add("s2", "grafts", "box"); add("s8", "prunes", "box"); }
@@ -83,7 +84,7 @@ function start() {
   document.querySelectorAll("table.sortable").forEach((table) => { sortable(table); filterable(table); });
   if (longTail()) state.scale = "log";
   const makers = { latency: latencyPlot, delivery: deliveryPlot, speed: speedPlot, hops: hopsPlot, mesh: meshPlot,
-    control: controlPlot, churn: churnPlot, lifetimes: lifetimesPlot };
+    scores: scoresPlot, control: controlPlot, churn: churnPlot, lifetimes: lifetimesPlot };
   document.querySelectorAll("[data-plot]").forEach((box) => {
     const name = box.dataset.plot;
     charts[name] = name === "links" ? new Matrix(box, data, links) : new Chart(box, makers[name](data, state));

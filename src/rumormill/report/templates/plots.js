@@ -337,6 +337,34 @@ function bandPath(xs, low, high, x, y, bucket) {
   }).join("");
 }
 
+// ---- what others think of the peers that fell lowest
+
+function scoresPlot(data) {
+  return () => {
+    const { time, series } = data.scores;
+    if (!series.length) return null;
+    const bucket = bucketOf(time);
+    const x = timeAxis(time, bucket);
+    const every = series.flatMap(([, values]) => known(values));
+    const room = Math.max(1, largest(every) - smallest(every)) * 0.06;
+    const low = Math.min(0, smallest(every) - room), high = Math.max(0, largest(every) + room);
+    return {
+      label: `Scores over time: ${series.map(([name, values]) => `${name}, at least ${digits(smallest(known(values)))}`).join("; ")}`,
+      x, stops: time,
+      strips: [{
+        title: "lowest score that others give", height: 200, low, high, zero: 0, format: plain,
+        ticks: (most) => ticks(low, high, most),
+        draw: (group, sx, sy) => series.forEach(([, values], at) => line(group, time, values, sx, sy, styleOf(at), bucket * 1.5)),
+      }],
+      tip: (value, at) => ({
+        title: span(time[at], bucket, x.days),
+        rows: series.map(([name, values], place) => ({ style: styleOf(place), name, value: digits(values[at]) })),
+        dots: series.map(([, values], place) => ({ strip: 0, value: values[at], style: styleOf(place) })),
+      }),
+    };
+  };
+}
+
 // ---- counts by minute: what packets held, who came and went
 
 function controlPlot(data) {

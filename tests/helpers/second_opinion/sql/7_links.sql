@@ -1,4 +1,4 @@
--- docs/tables.md: links, peers, events. Rows without a minute are about all time.
+-- docs/tables.md: links, peers, events, causes, scores. Rows without a minute are about all time.
 
 create table links as
 with arrived as (
@@ -18,13 +18,14 @@ counted as (
         case when event = 'packet_sent' then bytes end as sent_bytes,
         case when event = 'packet_received' then count end as received_packets,
         case when event = 'packet_received' then bytes end as received_bytes,
-        messages, ihave, iwant, idontwant, graft, prune,
+        messages, ihave, iwant, idontwant, graft, prune, exchanged,
         lost - uncaptured as dropped, uncaptured,
         case when event = 'published' then count end as published,
         case when event = 'delivered' then count end as delivered,
         case when event = 'duplicate' then count end as duplicates,
         case when event = 'rejected' then count end as rejected,
-        case when event = 'ignored' then count end as ignored
+        case when event = 'ignored' then count end as ignored,
+        case when event = 'spared' then count end as spared
     from counters
 ),
 both_kinds as (
@@ -73,3 +74,28 @@ create table events as
 select minute, network, event, sum(count)::bigint as count
 from counters
 group by grouping sets ((minute, network, event), (network, event));
+
+create table causes as
+select minute, network, topic, event, reason, sum(count)::bigint as count
+from reasons
+group by grouping sets (
+    (minute, network, topic, event, reason), (network, topic, event, reason)
+);
+
+create table scores as
+with told as (
+    select
+        minute, network, node, peer, count(*) as told, min(score) as lowest,
+        max(score) as highest
+    from scored
+    group by minute, network, node, peer
+),
+last as (
+    from scored
+    qualify row_number() over (
+        partition by minute, network, node, peer order by time desc, score desc
+    ) = 1
+)
+select t.*, l.* exclude (minute, network, node, peer, time)
+from told t
+join last l using (minute, network, node, peer);
