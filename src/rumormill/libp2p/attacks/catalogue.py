@@ -48,7 +48,6 @@ ON_THE_NETWORK = (
         counted="to_victim",
         joins=-1.0,
         seconds=LONG,
-        alert="eclipse",
     ),
     Scenario(
         "eclipse of all",
@@ -145,7 +144,6 @@ SPAM = (
         PassFigures(p99=0.5, attackers_below=-80.0, mesh_share=0.0),
         few=FEW,
         dials=10,
-        alert="spam",
     ),
     Scenario(
         "idontwant spam",
@@ -164,7 +162,6 @@ SPAM = (
         PassFigures(p99=0.5, attackers_below=-80.0, mesh_share=0.1),
         few=FEW,
         dials=10,
-        alert="spam",
     ),
     Scenario(
         "replay",
@@ -207,7 +204,6 @@ SPAM = (
         PassFigures(p99=0.5, attackers_below=-80.0, mesh_share=0.0),
         few=FEW,
         dials=10,
-        alert="spam",
     ),
 )
 

@@ -69,8 +69,6 @@ class Scenario(NamedTuple):
     gossipsub: Mapping[str, Any] = NOTHING
     pubsub: Mapping[str, Any] = NOTHING
     """Parameters of the honest nodes that are not as they stand."""
-    alert: str | None = None
-    """The kind of alert that the pipeline raises (docs/alerts.md), where it does."""
 
     def attackers(self, nodes: int, sybils: int) -> int:
         """How many attackers there are."""
