@@ -387,17 +387,20 @@ def attack(
             help="Keep what the honest nodes trace in this folder, each attack as a network.",
         ),
     ] = None,
+    network: Network = DEFAULT_NETWORK,
     json: Json = False,
 ) -> int:
-    """Attack gossipsub in virtual time, and print whether it holds: two minutes for all attacks.
+    """Attack a network in virtual time, and print whether it holds: two minutes for all attacks.
 
     Honest nodes are the real ones, on links that are made up; no packet leaves this process.
 
     Example: rumormill attack cold-boot eclipse-of-one --nodes 30
     """
-    from rumormill.cli.attack import Wish, run_attacks
+    from rumormill.cli.attack import run_attacks
+    from rumormill.live.family import AttackWish
 
-    return run_attacks(Wish(tuple(name or ()), nodes, sybils, seed, score, spool), json)
+    wish = AttackWish(tuple(name or ()), nodes, sybils, seed, score, spool)
+    return run_attacks(network, wish, json)
 
 
 @app.command()

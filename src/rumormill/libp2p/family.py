@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rumormill.live.family import (
     NOTHING,
+    AttackOutcome,
+    AttackProgress,
+    AttackWish,
     DemoAct,
     Description,
     Family,
@@ -102,6 +105,18 @@ class Libp2pFamily(Family):
         advice = TopicScoreParameters.for_rate(rate, mesh_size=mesh_size, steady=steady)
         parameters = advice.parameters.model_dump()
         return ScoreAdvice(parameters, advice.explanation, advice.to_toml(topic))
+
+    # ---- attacks
+
+    def attack(
+        self, network: str, wish: AttackWish, tell: AttackProgress
+    ) -> Iterator[AttackOutcome]:
+        """On gossipsub; the others have no defence to be tried."""
+        if network != "gossipsub":
+            return super().attack(network, wish, tell)
+        from rumormill.libp2p.attacks.running import run_attacks
+
+        return run_attacks(wish, tell)
 
     # ---- documentation and demo
 

@@ -24,7 +24,7 @@ Making the object must be cheap: what a family needs is imported in the methods 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
@@ -84,6 +84,36 @@ class SettingsPage(NamedTuple):
     introduction: str
     parts: Mapping[str, Sequence[type]]
     """Of each part the classes that hold its keys; what a later one says of a key counts."""
+
+
+class AttackWish(NamedTuple):
+    """Which attacks on a network a user wants run, and how large."""
+
+    names: tuple[str, ...] = ()
+    """All, if there is none."""
+    nodes: int = 20
+    sybils: int = 20
+    """For each honest node."""
+    seed: int = 1
+    score: bool = True
+    spool: Path | None = None
+    """Where the trace of the honest nodes is kept."""
+
+
+class AttackOutcome(NamedTuple):
+    """What came of one attack."""
+
+    attack: str
+    shown: Mapping[str, str]
+    """By column, what a table says."""
+    failures: tuple[str, ...]
+    """What fell short, a sentence each."""
+    fields: Mapping[str, Any]
+    """All figures, for programs."""
+
+
+AttackProgress = Callable[[str, float], object]
+"""Hears the name of the attack that runs, and which part of all is done."""
 
 
 class ScoreAdvice(NamedTuple):
@@ -274,6 +304,14 @@ class Family(ABC):
         None where peers are not scored; :class:`ConfigError` names what cannot be.
         """
         return None
+
+    # ---- attacks
+
+    def attack(
+        self, network: str, wish: AttackWish, tell: AttackProgress
+    ) -> Iterator[AttackOutcome]:
+        """Attack the network in virtual time; :class:`ConfigError` where no attacks are known."""
+        raise ConfigError("network", f"there are no attacks on {network} here")
 
     # ---- documentation and demo
 
