@@ -1,10 +1,12 @@
-"""Who takes part: our own node, with one library for signatures or the other, and the others."""
+"""Who takes part: our own node, with one library for signatures or the other or without what came
+after gossipsub 1.0, and the others.
+"""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,8 @@ class Contestant:
     versions: Callable[[Path], Versions]
     mesh_options: dict[str, Any]
     """A mesh of six in its own words."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """How it is set up wherever it takes part."""
     in_meshes: bool = True
     verifies_known_by: str = ""
     """How we know how often it verifies; empty if it does not say and nobody has looked."""
@@ -43,6 +47,9 @@ _GO_COUNT = "nothing: it verifies copies that come before the first is checked, 
 _OUR_MESH = {"D": MESH_SIZE, "D_low": MESH_LOW, "D_high": MESH_HIGH}
 _OUR_COUNT = "its counters: delivered + rejected.bad_signature; other copies are not looked at"
 
+_PLAIN = {"score": "off", "protocols": ["/meshsub/1.0.0"]}
+"""None of what came after gossipsub 1.0."""
+
 CONTESTANTS = (
     Contestant(
         "ours",
@@ -51,6 +58,15 @@ CONTESTANTS = (
         versions.ours,
         _OUR_MESH,
         verifies_known_by=_OUR_COUNT,
+    ),
+    Contestant(
+        "plain",
+        rumormill_peer.RumormillPeer,
+        rumormill_peer.installed_program,
+        versions.ours,
+        _OUR_MESH,
+        options=_PLAIN,
+        in_meshes=False,
     ),
     Contestant(
         "native",
@@ -109,6 +125,7 @@ NAMES = tuple(contestant.name for contestant in CONTESTANTS)
 
 LABELS = {
     "ours": "ours (PyNaCl)",
+    "plain": "ours (plain 1.0)",
     "native": "ours (native)",
     "rust": "rust-libp2p",
     "go": "go-libp2p",
@@ -133,6 +150,7 @@ class Entry:
     async def start(self, **arguments: Any) -> RouterPeer:
         """Start a node of it."""
         assert self.program is not None, self.missing
+        arguments["options"] = {**self.contestant.options, **arguments.get("options", {})}
         return await self.contestant.peer.start(self.program, **arguments)
 
 
