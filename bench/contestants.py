@@ -44,6 +44,14 @@ MESH_LOW, MESH_SIZE, MESH_HIGH = 5, 6, 12
 _GO_MESH = {"D": MESH_SIZE, "Dlo": MESH_LOW, "Dhi": MESH_HIGH}
 _GO_COUNT = "nothing: it verifies copies that come before the first is checked, and counts none"
 
+_RUST_MESH = {
+    "mesh_n": MESH_SIZE,
+    "mesh_n_low": MESH_LOW,
+    "mesh_n_high": MESH_HIGH,
+    # By default it takes no RPC with a message of 64 KiB.
+    "max_transmit_size": 1024 * 1024,
+}
+
 _OUR_MESH = {"D": MESH_SIZE, "D_low": MESH_LOW, "D_high": MESH_HIGH}
 _OUR_COUNT = "its counters: delivered + rejected.bad_signature; other copies are not looked at"
 
@@ -81,7 +89,7 @@ CONTESTANTS = (
         rust_peer.RustPeer,
         rust_peer.built_program,
         versions.rust,
-        {"mesh_n": MESH_SIZE, "mesh_n_low": MESH_LOW, "mesh_n_high": MESH_HIGH},
+        _RUST_MESH,
         verifies_known_by="its source: the codec verifies every copy it decodes, duplicates too",
         verifies_every_copy=True,
     ),

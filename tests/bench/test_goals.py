@@ -6,6 +6,7 @@ from typing import Any
 
 from bench.goals import Figure, Goal, fixed, pair_goals
 from bench.mesh_goals import highest_rate, mesh_goals
+from bench.mesh_tables import mesh_tables
 
 
 def figure(best: float, median: float | None = None) -> Figure:
@@ -153,6 +154,16 @@ def test_the_goal_of_the_highest_rate_needs_that_it_was_tried() -> None:
     assert verdicts(mesh_goals({"rows": [load(500)]}))[subject, limit] == (
         "cannot be said: 1,000/s was not tried"
     )
+
+
+def test_the_highest_rate_and_large_messages_have_tables_of_their_own() -> None:
+    rows = [load(rate) | {"verifies_known_by": "counters"} for rate in (50, 100)]
+    part = {"nodes": 10, "rounds": 2, "seconds": 10.0, "size": 1024, "rows": rows}
+    _, highest = mesh_tables(part)
+    assert highest.lines == [["ours (PyNaCl)", "100", "100"]]
+    *_, large = mesh_tables(part | {"large": [rows[0] | {"size": 65536}]})
+    assert "signed 65536 B" in large.title
+    assert large.lines[0][:3] == ["50/s", "ours (PyNaCl)", "1.000"]
 
 
 def test_copies_of_large_messages_are_held_against_those_of_rust() -> None:
