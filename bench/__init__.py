@@ -4,6 +4,7 @@ python -m bench            everything, into bench/results/latest.md and latest.j
 python -m bench pair       one publisher, one subscriber
 python -m bench mesh       ten nodes that all know each other
 python -m bench codec      single parts of our own, in one process
+python -m bench gossip     what a heartbeat, a message, a peer and a topic cost a gossipsub node
 python -m bench capture    what keeping a spool costs a node
 python -m bench import     foreign traces into a spool
 python -m bench source     rows that Spark reads, beside Parquet and Kafka

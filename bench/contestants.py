@@ -1,10 +1,12 @@
-"""Who takes part: our own node, with one library for signatures or the other, and the others."""
+"""Who takes part: our own node, with one library for signatures or the other or without what came
+after gossipsub 1.0, and the others.
+"""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,8 @@ class Contestant:
     versions: Callable[[Path], Versions]
     mesh_options: dict[str, Any]
     """A mesh of six in its own words."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """How it is set up wherever it takes part."""
     in_meshes: bool = True
     verifies_known_by: str = ""
     """How we know how often it verifies; empty if it does not say and nobody has looked."""
@@ -40,8 +44,19 @@ MESH_LOW, MESH_SIZE, MESH_HIGH = 5, 6, 12
 _GO_MESH = {"D": MESH_SIZE, "Dlo": MESH_LOW, "Dhi": MESH_HIGH}
 _GO_COUNT = "nothing: it verifies copies that come before the first is checked, and counts none"
 
+_RUST_MESH = {
+    "mesh_n": MESH_SIZE,
+    "mesh_n_low": MESH_LOW,
+    "mesh_n_high": MESH_HIGH,
+    # By default it takes no RPC with a message of 64 KiB.
+    "max_transmit_size": 1024 * 1024,
+}
+
 _OUR_MESH = {"D": MESH_SIZE, "D_low": MESH_LOW, "D_high": MESH_HIGH}
 _OUR_COUNT = "its counters: delivered + rejected.bad_signature; other copies are not looked at"
+
+_PLAIN = {"score": "off", "protocols": ["/meshsub/1.0.0"]}
+"""None of what came after gossipsub 1.0."""
 
 CONTESTANTS = (
     Contestant(
@@ -51,6 +66,15 @@ CONTESTANTS = (
         versions.ours,
         _OUR_MESH,
         verifies_known_by=_OUR_COUNT,
+    ),
+    Contestant(
+        "plain",
+        rumormill_peer.RumormillPeer,
+        rumormill_peer.installed_program,
+        versions.ours,
+        _OUR_MESH,
+        options=_PLAIN,
+        in_meshes=False,
     ),
     Contestant(
         "native",
@@ -65,7 +89,7 @@ CONTESTANTS = (
         rust_peer.RustPeer,
         rust_peer.built_program,
         versions.rust,
-        {"mesh_n": MESH_SIZE, "mesh_n_low": MESH_LOW, "mesh_n_high": MESH_HIGH},
+        _RUST_MESH,
         verifies_known_by="its source: the codec verifies every copy it decodes, duplicates too",
         verifies_every_copy=True,
     ),
@@ -109,6 +133,7 @@ NAMES = tuple(contestant.name for contestant in CONTESTANTS)
 
 LABELS = {
     "ours": "ours (PyNaCl)",
+    "plain": "ours (plain 1.0)",
     "native": "ours (native)",
     "rust": "rust-libp2p",
     "go": "go-libp2p",
@@ -133,6 +158,7 @@ class Entry:
     async def start(self, **arguments: Any) -> RouterPeer:
         """Start a node of it."""
         assert self.program is not None, self.missing
+        arguments["options"] = {**self.contestant.options, **arguments.get("options", {})}
         return await self.contestant.peer.start(self.program, **arguments)
 
 

@@ -6,7 +6,7 @@ all rounds, by their median, or by both: on a busy machine the two differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,7 +98,7 @@ class Goal:
         }
 
 
-class _Rows:
+class Rows:
     """Finds figures in the rows of a part."""
 
     def __init__(self, rows: Iterable[Row], key: str) -> None:
@@ -127,16 +127,17 @@ class _Rows:
 
 def pair_goals(part: Row) -> list[Goal]:
     """The goals of two processes."""
-    rows = _Rows(part["rows"], "case")
+    rows = Rows(part["rows"], "case")
     goals: list[Goal] = []
     for size in SIZES:
         goals += _signed_goals(rows, size, part["signatures"].get(str(size), {}))
     for size in SIZES:
         goals += _native_goals(rows, f"signed {size} B")
+    goals += _feature_goals(rows, "signed 1024 B")
     return goals + _unsigned_goals(rows, "unsigned 1024 B")
 
 
-def _signed_goals(rows: _Rows, size: int, signatures: dict[str, Any]) -> list[Goal]:
+def _signed_goals(rows: Rows, size: int, signatures: dict[str, Any]) -> list[Goal]:
     case = f"signed {size} B"
     rate = "messages_per_second"
     ours, js, py = (rows.figure(name, case, rate) for name in ("ours", "js", "py"))
@@ -154,7 +155,7 @@ def _signed_goals(rows: _Rows, size: int, signatures: dict[str, Any]) -> list[Go
     return goals
 
 
-def _native_goals(rows: _Rows, case: str) -> list[Goal]:
+def _native_goals(rows: Rows, case: str) -> list[Goal]:
     def goal(role: str) -> Goal:
         own, rust = (rows.figure(name, case, f"{role}_us") for name in ("native", "rust"))
         return Goal(f"{LABELS['native']}, {case}, CPU of the {role}", own, False, rust, " us")
@@ -162,56 +163,23 @@ def _native_goals(rows: _Rows, case: str) -> list[Goal]:
     return [goal("subscriber"), goal("publisher")]
 
 
-def _unsigned_goals(rows: _Rows, case: str) -> list[Goal]:
+def _feature_goals(rows: Rows, case: str) -> list[Goal]:
+    """What all that came after gossipsub 1.0 may cost."""
+
+    def goal(role: str) -> Goal:
+        own, plain = (rows.figure(name, case, f"{role}_us") for name in ("ours", "plain"))
+        return Goal(f"{case}, CPU of the {role}", own, False, plain.times(1.05), " us")
+
+    return [goal("subscriber"), goal("publisher")]
+
+
+def _unsigned_goals(rows: Rows, case: str) -> list[Goal]:
     ours, js = (rows.figure(name, case, "messages_per_second") for name in ("ours", "js"))
     goals = [Goal(f"{case}, messages/s", ours, True, js)]
     for role in ("subscriber", "publisher"):
         own, rust = (rows.figure(name, case, f"{role}_us") for name in ("ours", "rust"))
         goals.append(Goal(f"{case}, CPU of the {role}", own, False, rust.times(2), " us"))
     return goals
-
-
-# ---- ten processes
-
-
-def mesh_goals(part: Row) -> list[Goal]:
-    """The goals of ten processes, for each of our two libraries of signatures."""
-    rows = _Rows(part["rows"], "rate")
-    rates = rows.keys()
-    goals: list[Goal] = []
-    for name in ("ours", "native"):
-        goals += _delivery_goals(rows, rates, name)
-        goals += _cpu_goals(rows, 100 if 100 in rates else min(rates), name)
-        goals += _latency_goals(rows, rates, name)
-    return goals
-
-
-def _delivery_goals(rows: _Rows, rates: Sequence[int], name: str) -> list[Goal]:
-    fastest = max(rates)
-    ratio = rows.figure(name, fastest, "ratio")
-    everything = fixed("everything", 1.0)
-    goals = [Goal(f"{LABELS[name]}, delivered at {fastest}/s", ratio, True, everything)]
-    for rate in rates:
-        verifies = rows.figure(name, rate, "verifies_per_delivery")
-        subject = f"{LABELS[name]}, verifies per delivery at {rate}/s"
-        goals.append(Goal(subject, verifies, False, fixed("one", 1.0)))
-    return goals
-
-
-def _cpu_goals(rows: _Rows, rate: int, name: str) -> list[Goal]:
-    subject = f"{LABELS[name]}, CPU per delivery at {rate}/s"
-    own, rust, go = (
-        rows.figure(each, rate, "cpu_us_per_delivery") for each in (name, "rust", "go-1")
-    )
-    return [Goal(subject, own, False, limit, " us") for limit in (rust, rust.times(0.5), go)]
-
-
-def _latency_goals(rows: _Rows, rates: Sequence[int], name: str) -> list[Goal]:
-    def goal(rate: int, other: str) -> Goal:
-        own, limit = (rows.figure(each, rate, "p99_ms") for each in (name, other))
-        return Goal(f"{LABELS[name]}, p99 at {rate}/s", own, False, limit, " ms")
-
-    return [goal(rate, other) for rate in rates for other in ("rust", "js")]
 
 
 # ---- the spool

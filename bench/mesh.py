@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench.contestants import MESH_LOW, Contestant, Entry, problem_of
 from bench.progress import Progress
@@ -23,6 +23,8 @@ from tests.helpers.interop.peer_process import Event, PeerProcessError, RouterPe
 
 NODES = 10
 SIZE = 1024
+LARGE = 64 * 1024
+"""Of messages that are worth an IDONTWANT to everybody."""
 TOPIC = "mesh"
 
 PATIENCE = 10.0
@@ -34,19 +36,36 @@ TELLING = 0.99
 """The delivery ratio below which latencies say nothing."""
 
 
+class Load(NamedTuple):
+    """What one node publishes."""
+
+    rate: int
+    size: int = SIZE
+
+    def __str__(self) -> str:
+        return f"{self.size} B at {self.rate}/s"
+
+
 @dataclass(frozen=True)
 class MeshPlan:
     """How much is measured."""
 
-    rates: tuple[int, ...] = (50, 100, 200, 500)
+    rates: tuple[int, ...] = (50, 100, 200, 500, 1000)
+    large_rate: int = 20
+    """Of large messages, which come last."""
     rounds: int = 2
     seconds: float = 10.0
     """Of each rate."""
     warm_up_seconds: float = 5.0
     """At the lowest rate."""
 
+    @property
+    def loads(self) -> list[Load]:
+        """All that is measured, in this order."""
+        return [*map(Load, self.rates), Load(self.large_rate, LARGE)]
 
-QUICK = MeshPlan(rates=(50, 200), rounds=1, seconds=2.0, warm_up_seconds=0.5)
+
+QUICK = MeshPlan(rates=(50, 200), large_rate=10, rounds=1, seconds=2.0, warm_up_seconds=0.5)
 
 METRICS: dict[str, Callable[[list[float]], float]] = {
     "ratio": min,
@@ -62,7 +81,8 @@ METRICS: dict[str, Callable[[list[float]], float]] = {
 them; of what depends on the node alone, the worst."""
 
 Sample = dict[str, float | None]
-Samples = dict[tuple[str, int], list[Sample]]
+Samples = dict[tuple[str, Load], list[Sample]]
+Failures = dict[tuple[str, Load], str]
 
 
 async def run(entries: Sequence[Entry], plan: MeshPlan, progress: Progress) -> dict[str, Any]:
@@ -70,29 +90,30 @@ async def run(entries: Sequence[Entry], plan: MeshPlan, progress: Progress) -> d
     taking_part = [entry for entry in entries if entry.contestant.in_meshes]
     present = [entry for entry in taking_part if entry.program is not None]
     samples: Samples = {}
-    failures: dict[tuple[str, int], str] = {}
-    progress.begin("mesh", plan.rounds * len(present) * len(plan.rates))
+    failures: Failures = {}
+    loads = plan.loads
+    progress.begin("mesh", plan.rounds * len(present) * len(loads))
     for number in range(plan.rounds):
         for entry in present[number:] + present[:number]:
             runner = _Runner(entry, plan)
             try:
-                for rate in plan.rates:
-                    words = f"round {number + 1} of {plan.rounds}, {entry.name} at {rate}/s"
+                for load in loads:
+                    words = f"round {number + 1} of {plan.rounds}, {entry.name}, {load}"
                     progress.step(f"mesh: {words}")
-                    sample = await runner.measure(rate, int(rate * plan.seconds))
-                    samples.setdefault((entry.name, rate), []).append(sample)
+                    sample = await runner.measure(load)
+                    samples.setdefault((entry.name, load), []).append(sample)
             except PeerProcessError as problem:
-                failures[entry.name, rate] = problem_of(problem)
+                failures[entry.name, load] = problem_of(problem)
             finally:
                 await runner.stop()
+    rows = [_row(entry, load, samples, failures) for load in loads for entry in taking_part]
     return {
         "rounds": plan.rounds,
         "nodes": NODES,
         "size": SIZE,
         "seconds": plan.seconds,
-        "rows": [
-            _row(entry, rate, samples, failures) for rate in plan.rates for entry in taking_part
-        ],
+        "rows": [row for row in rows if row["size"] == SIZE],
+        "large": [row for row in rows if row["size"] == LARGE],
     }
 
 
@@ -104,12 +125,12 @@ class _Runner:
         self._plan = plan
         self._mesh: FullMesh | None = None
 
-    async def measure(self, rate: int, count: int) -> Sample:
+    async def measure(self, load: Load) -> Sample:
         if self._mesh is None:
             self._mesh = await FullMesh.start(self._entry)
             lowest = min(self._plan.rates)
             await self._mesh.measure(lowest, int(lowest * self._plan.warm_up_seconds))
-        sample = await self._mesh.measure(rate, count)
+        sample = await self._mesh.measure(load.rate, int(load.rate * self._plan.seconds), load.size)
         # What is still under way, or broken, would be in the way of the next rate.
         if sample["ratio"] != 1.0 or not await self._mesh.whole():
             await self.stop()
@@ -180,12 +201,12 @@ class FullMesh:
 
     # ---- one rate
 
-    async def measure(self, rate: int, count: int) -> Sample:
+    async def measure(self, rate: int, count: int, size: int = SIZE) -> Sample:
         """Publish ``count`` messages at this rate and wait for them."""
         publisher, *subscribers = self.nodes
         for node in self.nodes:
             await node.bench_reset(TOPIC)
-        sent = await publisher.bench_rate(TOPIC, rate=rate, count=count, size=SIZE)
+        sent = await publisher.bench_rate(TOPIC, rate=rate, count=count, size=size)
         await asyncio.sleep(PAUSE)
         reports = await self._reports(subscribers, count)
         own = await publisher.bench_report()
@@ -248,14 +269,18 @@ def _per(total: float | None, deliveries: int) -> float | None:
 # ---- results
 
 
-def _row(
-    entry: Entry, rate: int, samples: Samples, failures: dict[tuple[str, int], str]
-) -> dict[str, Any]:
-    own = samples.get((entry.name, rate), [])
-    problems = [text for (name, at), text in failures.items() if name == entry.name and at <= rate]
+def _row(entry: Entry, load: Load, samples: Samples, failures: Failures) -> dict[str, Any]:
+    own = samples.get((entry.name, load), [])
+    # Where a round failed, it did not come to what is measured later.
+    problems = [
+        text
+        for (name, at), text in failures.items()
+        if name == entry.name and (at.size, at.rate) <= (load.size, load.rate)
+    ]
     row: dict[str, Any] = {
         "contestant": entry.name,
-        "rate": rate,
+        "rate": load.rate,
+        "size": load.size,
         "missing": entry.missing or ("" if own else "; ".join(problems)),
         "verifies_known_by": entry.contestant.verifies_known_by,
         "samples": own,

@@ -25,8 +25,12 @@ from bench.amplification import amplification_goals, amplification_tables
 from bench.bcos import part as bcos
 from bench.bcos.tables import bcos_goals, bcos_tables
 from bench.contestants import Entry, versions_of
-from bench.goals import Goal, capture_goals, mesh_goals, pair_goals
+from bench.goals import Goal, capture_goals, pair_goals
+from bench.gossip import part as gossip
+from bench.gossip.tables import gossip_goals, gossip_tables
 from bench.krpc_tables import krpc_goals, krpc_tables
+from bench.mesh_goals import mesh_goals
+from bench.mesh_tables import mesh_tables
 from bench.ndn import part as ndn
 from bench.ndn.tables import ndn_goals, ndn_tables
 from bench.progress import Progress
@@ -44,7 +48,6 @@ from bench.tables import (
     codec_tables,
     goal_table,
     import_tables,
-    mesh_tables,
     pair_tables,
 )
 
@@ -88,6 +91,7 @@ PARTS = {
     "pair": Part(pair.run, pair.PairPlan(), pair.QUICK, pair_tables, pair_goals, peers=True),
     "mesh": Part(mesh.run, mesh.MeshPlan(), mesh.QUICK, mesh_tables, mesh_goals, peers=True),
     "codec": Part(codec.run, codec.CodecPlan(), codec.QUICK, codec_tables),
+    "gossip": Part(gossip.run, gossip.GossipPlan(), gossip.QUICK, gossip_tables, gossip_goals),
     "capture": Part(capture.run, capture.CapturePlan(), capture.QUICK, capture_tables, capture_goals),  # noqa: E501
     "import": Part(trace_import.run, trace_import.ImportPlan(), trace_import.QUICK, import_tables),
     "source": Part(source.run, source.SourcePlan(), source.QUICK, source_tables, source_goals),

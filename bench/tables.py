@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table as RichTable
 
 from bench.contestants import LABELS
-from bench.formatting import number, share
+from bench.formatting import number
 from bench.goals import Goal
 
 Row = dict[str, Any]
@@ -54,21 +54,22 @@ class Table:
         return bool(cells) and all(cell[0].isdigit() for cell in cells)
 
 
-def _best(row: Row, metric: str) -> float | None:
+def best(row: Row, metric: str) -> float | None:
+    """The best of the rounds, if there is such a figure."""
     return row[metric]["best"] if metric in row else None
 
 
-def _both(row: Row, metric: str) -> str:
+def both(row: Row, metric: str) -> str:
     """The best, and the median in brackets where it is another.
 
     >>> row = {"p50_ms": {"best": 1.5, "median": 2.0}, "p99_ms": {"best": 3.0, "median": 3.0}}
-    >>> _both(row, "p50_ms"), _both(row, "p99_ms"), _both(row, "max_ms")
+    >>> both(row, "p50_ms"), both(row, "p99_ms"), both(row, "max_ms")
     ('1.50 (2.00)', '3.00', '-')
     """
     if metric not in row:
         return "-"
-    best, median = number(row[metric]["best"]), number(row[metric]["median"])
-    return best if best == median else f"{best} ({median})"
+    first, median = number(row[metric]["best"]), number(row[metric]["median"])
+    return first if first == median else f"{first} ({median})"
 
 
 def _ratio(value: float | None, base: float | None) -> str:
@@ -95,20 +96,20 @@ def _pair_table(part: Row) -> Table:
         ],
     )  # fmt: skip
     rates = {
-        (row["case"], row["contestant"]): _best(row, "messages_per_second") for row in part["rows"]
+        (row["case"], row["contestant"]): best(row, "messages_per_second") for row in part["rows"]
     }
     for row in part["rows"]:
-        case, rate = row["case"], _best(row, "messages_per_second")
+        case, rate = row["case"], best(row, "messages_per_second")
         if rate is None:
             missing = f"missing: {row['missing']}"
             table.lines.append([case, LABELS[row["contestant"]], missing, *["-"] * 8])
             continue
         others = ("py", "js", "go", "rust")
         ratios = [_ratio(rate, rates.get((case, other))) for other in others]
-        publisher, subscriber = _best(row, "publisher_us"), _best(row, "subscriber_us")
+        publisher, subscriber = best(row, "publisher_us"), best(row, "subscriber_us")
         table.lines.append(
-            [case, LABELS[row["contestant"]], _both(row, "messages_per_second"), *ratios,
-             _both(row, "publisher_us"), _both(row, "subscriber_us"),
+            [case, LABELS[row["contestant"]], both(row, "messages_per_second"), *ratios,
+             both(row, "publisher_us"), both(row, "subscriber_us"),
              *_over_signature(part, row, publisher, subscriber)]
         )  # fmt: skip
     return table
@@ -142,46 +143,6 @@ def _signature_table(part: Row) -> Table:
             for route in routes
         ],
     )
-
-
-# ---- mesh
-
-
-def mesh_tables(part: Row) -> list[Table]:
-    """The figures of ten processes."""
-    table = Table(
-        f"{part['nodes']} processes on the full graph, mesh of 6, signed {part['size']} B,"
-        " one publisher",
-        ["rate", "implementation", "delivered", "p50 ms", "p99 ms", "worst p99 ms",
-         "CPU us/delivery", "copies/delivery", "verifies/delivery", "achieved/s"],
-        notes=[
-            f"Of {part['rounds']} rounds of {part['seconds']:g} s: the best latencies and CPU, the"
-            " worst delivery and verifies, the median of copies; in brackets the median of all."
-            " Latencies: of the median node, and of the worst. CPU: of all processes together.",
-            *_verify_notes(part["rows"]),
-        ],
-    )  # fmt: skip
-    for row in part["rows"]:
-        head = [f"{row['rate']}/s", LABELS[row["contestant"]]]
-        if "ratio" not in row:
-            table.lines.append([*head, f"missing: {row['missing']}", *["-"] * 7])
-            continue
-        figures = [
-            _both(row, metric)
-            for metric in ("p50_ms", "p99_ms", "worst_p99_ms", "cpu_us_per_delivery",
-                           "copies_per_delivery", "verifies_per_delivery", "achieved_rate")
-        ]  # fmt: skip
-        table.lines.append([*head, share(_best(row, "ratio")), *figures])
-    return [table]
-
-
-def _verify_notes(rows: Sequence[Row]) -> list[str]:
-    known: dict[str, list[str]] = {}
-    for row in rows:
-        names = known.setdefault(row["verifies_known_by"], [])
-        if LABELS[row["contestant"]] not in names:
-            names.append(LABELS[row["contestant"]])
-    return [f"Verifies of {' and '.join(names)}: from {how}." for how, names in known.items()]
 
 
 # ---- codec
@@ -221,8 +182,8 @@ def capture_tables(part: Row) -> list[Table]:
         [
             row["what"],
             "as fast as taken" if row["rate"] is None else number(row["rate"]),
-            number(_best(row, "records_per_second")),
-            *(number(_best(row, column)) for column in columns),
+            number(best(row, "records_per_second")),
+            *(number(best(row, column)) for column in columns),
         ]
         for row in part["rows"]
     ]
@@ -253,8 +214,8 @@ def import_tables(part: Row) -> list[Table]:
             row["name"],
             number(row["events"]),
             number(row["megabytes"]),
-            number(_best(row, "events_per_second")),
-            number(_best(row, "us_per_event")),
+            number(best(row, "events_per_second")),
+            number(best(row, "us_per_event")),
         ]
         for row in part["rows"]
     ]

@@ -76,4 +76,4 @@ def test_a_contestant_that_nobody_knows_is_refused() -> None:
     command = [sys.executable, "-m", "bench", "pair", "--only", "ours,perl"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 2
-    assert "perl: none of ours, native, rust, go, go-1, js, py" in done.stderr
+    assert "perl: none of ours, plain, native, rust, go, go-1, js, py" in done.stderr

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench.goals import Figure, Goal, fixed, mesh_goals, pair_goals
+from bench.goals import Figure, Goal, fixed, pair_goals
+from bench.mesh_goals import highest_rate, mesh_goals
+from bench.mesh_tables import mesh_tables
 
 
 def figure(best: float, median: float | None = None) -> Figure:
@@ -105,3 +107,71 @@ def test_goals_of_a_mesh_name_the_rate_and_the_other_implementation() -> None:
     assert found[f"{ours}, CPU per delivery at 100/s", go] == "not reached, 25.0% above"
     assert found[f"{ours}, p99 at 100/s", "rust-libp2p"] == ("not reached, 20.0% above")
     assert found[f"{ours}, p99 at 500/s", "rust-libp2p"].startswith("reached")
+
+
+def test_what_the_features_cost_is_held_against_our_own_node_without_them() -> None:
+    part = pair_part(
+        row("ours", "signed 1024 B", 6000, publisher=52, subscriber=80),
+        row("plain", "signed 1024 B", 6000, publisher=50, subscriber=75),
+    )
+    found = verdicts(pair_goals(part))
+    plain = "1.05 x ours (plain 1.0)"
+    assert found["signed 1024 B, CPU of the publisher", plain] == "reached, 1.0% below"
+    assert found["signed 1024 B, CPU of the subscriber", plain] == "not reached, 1.6% above"
+
+
+def load(rate: int, ratio: float = 1.0, p99: float = 5.0, achieved: float = 1.0) -> Any:
+    values = {
+        "ratio": ratio,
+        "p99_ms": p99,
+        "achieved_rate": rate * achieved,
+        "cpu_us_per_delivery": 300.0,
+        "verifies_per_delivery": 1.0,
+    }
+    figures = {metric: figure(value).values for metric, value in values.items()}
+    return {"contestant": "ours", "rate": rate, "missing": "", **figures}
+
+
+def test_the_highest_rate_is_the_last_before_one_that_does_not_hold() -> None:
+    def highest(*rows: Any) -> int:
+        return highest_rate({"rows": list(rows)}, "ours", "best")
+
+    assert highest(load(50), load(100), load(200)) == 200
+    assert highest(load(50), load(100, ratio=0.999), load(200)) == 50, "something was lost"
+    assert highest(load(50), load(100, p99=100.0), load(200)) == 50, "it came late"
+    assert highest(load(50), load(100, achieved=0.9)) == 50, "it was not published in time"
+    assert highest({"contestant": "ours", "rate": 50, "missing": "it fell over"}) == 0
+
+
+def test_the_goal_of_the_highest_rate_needs_that_it_was_tried() -> None:
+    subject, limit = "ours (PyNaCl), highest rate that holds", "1,000/s"
+    assert verdicts(mesh_goals({"rows": [load(500), load(1000)]}))[subject, limit] == (
+        "reached, exactly"
+    )
+    assert verdicts(mesh_goals({"rows": [load(500), load(1000, p99=200.0)]}))[subject, limit] == (
+        "not reached, 50.0% below"
+    )
+    assert verdicts(mesh_goals({"rows": [load(500)]}))[subject, limit] == (
+        "cannot be said: 1,000/s was not tried"
+    )
+
+
+def test_the_highest_rate_and_large_messages_have_tables_of_their_own() -> None:
+    rows = [load(rate) | {"verifies_known_by": "counters"} for rate in (50, 100)]
+    part = {"nodes": 10, "rounds": 2, "seconds": 10.0, "size": 1024, "rows": rows}
+    _, highest = mesh_tables(part)
+    assert highest.lines == [["ours (PyNaCl)", "100", "100"]]
+    *_, large = mesh_tables(part | {"large": [rows[0] | {"size": 65536}]})
+    assert "signed 65536 B" in large.title
+    assert large.lines[0][:3] == ["50/s", "ours (PyNaCl)", "1.000"]
+
+
+def test_copies_of_large_messages_are_held_against_those_of_rust() -> None:
+    large = [
+        {"contestant": name, "rate": 20, "size": 65536, "missing": "",
+         "copies_per_delivery": figure(copies).values}
+        for name, copies in (("ours", 1.5), ("rust", 3.0))
+    ]  # fmt: skip
+    found = verdicts(mesh_goals({"rows": [load(500)], "large": large}))
+    subject = "ours (PyNaCl), copies per delivery of 65536 B"
+    assert found[subject, "rust-libp2p"] == "reached, 50.0% below"

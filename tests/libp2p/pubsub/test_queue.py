@@ -229,6 +229,40 @@ def test_the_same_id_is_told_and_asked_for_once() -> None:
     assert [each.message_ids for each in control.of(IWant)] == [(b"a", b"b")]
 
 
+def test_what_many_peers_are_told_is_written_once_for_all_of_them() -> None:
+    written = []
+
+    def encode(entry: IHave) -> bytes:
+        written.append(entry)
+        return IHAVE.encode(entry)
+
+    ihave = IHAVE._replace(encode=encode, merge=each_id_once(10_000))
+    queues, entry = [empty() for _ in range(5)], IHave("t", (b"a", b"b", b"a"))
+    for queue in queues:
+        queue.control(ihave, entry)
+    told = [control.of(IHave) for queue in queues for control in control_of(taken(queue))]
+    assert told == [(IHave("t", (b"a", b"b")),)] * 5
+    assert len(written) == 1
+
+
+def test_what_one_peer_is_told_beside_it_does_not_reach_the_others() -> None:
+    one, other, entry = empty(), empty(), IHave("t", (b"a",))
+    one.control(IHAVE, entry)
+    other.control(IHAVE, entry)
+    one.ihave("t", [b"b"])
+    other.ihave("u", [b"c"])
+    later = empty()
+    later.control(IHAVE, entry)
+    told = [
+        control.of(IHave) for queue in (one, other, later) for control in control_of(taken(queue))
+    ]
+    assert told == [
+        (IHave("t", (b"a", b"b")),),
+        (IHave("t", (b"a",)), IHave("u", (b"c",))),
+        (IHave("t", (b"a",)),),
+    ]
+
+
 def test_to_tell_of_nothing_is_to_say_nothing() -> None:
     queue = empty()
     assert queue.ihave("t", []) == 0

@@ -61,8 +61,9 @@ class PeerQueue(Backlog):
         """Tell the peer what an entry says; returns how much of it (ids, or 1) found no room."""
         control = self._urgent if kind.urgent else self._control
         waiting = control.get(kind.merge)
-        if waiting is None:
-            waiting = kind.merge()
+        if waiting is not None:
+            return waiting.add(kind, entry)
+        waiting = kind.merge()
         lost = waiting.add(kind, entry)
         if waiting:
             control[kind.merge] = waiting

@@ -46,7 +46,8 @@ def newest_of_topic() -> MergeRule:
 
 def each_id_once(most_bytes: int) -> MergeRule:
     """Ids gather in one entry for all that are alike in everything else; long ones are cut."""
-    return lambda: _Ids(most_bytes)
+    reader = _Reader()
+    return lambda: _Ids(most_bytes, reader)
 
 
 def _only_newest() -> Waiting:
@@ -106,50 +107,109 @@ class _Newest:
         return [Piece(kind.piece(entry)) for kind, entry in self._entries.values()]
 
 
+class _Told:
+    """The ids of one entry, told to one peer or, as they are, to many: then written once."""
+
+    __slots__ = ("_limits", "_pieces", "bare", "cost", "ids", "kind", "shared")
+
+    def __init__(
+        self, kind: ControlKind[Any], bare: WithIds, ids: dict[bytes, None], shared: bool
+    ) -> None:
+        self.kind = kind
+        self.bare = bare
+        """The entry without its ids: those with an equal one gather."""
+        self.ids = ids
+        self.shared = shared
+        """Whether others are told the same, so that it must not be changed."""
+        self.cost = sum(map(len, ids)) + ID_COST * len(ids) if shared else 0
+        self._limits: tuple[int, int] | None = None
+        self._pieces: list[Piece] = []
+
+    def own(self) -> _Told:
+        """For one peer alone, which is told more than others."""
+        return _Told(self.kind, self.bare, dict(self.ids), False) if self.shared else self
+
+    def pieces(self, most_bytes: int, most_ids: int) -> list[Piece]:
+        """Ready to be sent. Not to be changed."""
+        limits = most_bytes, most_ids
+        if not self.shared or self._limits != limits:
+            self._pieces, self._limits = self._written(most_bytes, most_ids), limits
+        return self._pieces
+
+    def _written(self, most_bytes: int, most_ids: int) -> list[Piece]:
+        kind, bare = self.kind, self.bare
+        most = min(most_ids, kind.most_ids or most_ids)
+        # Where peers read fewer of a kind, each of its ids takes more of what an RPC may hold.
+        weight = -(-most_ids // most)
+        return [
+            Piece(kind.piece(bare._replace(message_ids=group)), len(group) * weight)
+            for group in _groups(self.ids, most_bytes, most)
+        ]
+
+
+class _Reader:
+    """Reads entries, and the very same entry only once: many peers are told it in a row."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        self._last: tuple[WithIds, _Told] | None = None
+
+    def read(self, kind: ControlKind[Any], entry: WithIds) -> _Told:
+        last = self._last
+        if last is not None and last[0] is entry and last[1].kind is kind:
+            return last[1]
+        bare, ids = entry._replace(message_ids=()), dict.fromkeys(entry.message_ids)
+        told = _Told(kind, bare, ids, True)
+        self._last = entry, told
+        return told
+
+
 class _Ids:
-    """Ids by the entry that they belong to, which is kept without any."""
+    """Ids by the entry that they belong to."""
 
-    __slots__ = ("_bytes", "_ids", "_most_bytes")
+    __slots__ = ("_bytes", "_most_bytes", "_read", "_told")
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, most_bytes: int, reader: _Reader) -> None:
         self._most_bytes = most_bytes
         self._bytes = 0
-        self._ids: dict[WithIds, tuple[ControlKind[Any], dict[bytes, None]]] = {}
+        self._read = reader.read
+        self._told: dict[WithIds, _Told] = {}
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self._told)
 
     def add(self, kind: ControlKind[Any], entry: WithIds) -> int:
-        bare = entry._replace(message_ids=())
-        _, waiting = self._ids.get(bare) or (kind, {})
-        lost = self._add_ids(waiting, entry.message_ids)
-        if waiting:
-            self._ids[bare] = (kind, waiting)
-        return lost
+        told = self._read(kind, entry)
+        waiting = self._told.get(told.bare)
+        size = self._bytes + told.cost
+        if waiting is not None or size > self._most_bytes:
+            own = _Told(kind, told.bare, {}, False) if waiting is None else waiting.own()
+            return self._merge(own, entry.message_ids)
+        if told.ids:
+            self._told[told.bare] = told
+            self._bytes = size
+        return 0
 
-    def _add_ids(self, waiting: dict[bytes, None], message_ids: tuple[bytes, ...]) -> int:
+    def _merge(self, own: _Told, message_ids: tuple[bytes, ...]) -> int:
         lost = 0
         for message_id in message_ids:
-            if message_id in waiting:
+            if message_id in own.ids:
                 continue
             cost = len(message_id) + ID_COST
             if self._bytes + cost > self._most_bytes:
                 lost += 1
             else:
-                waiting[message_id] = None
+                own.ids[message_id] = None
                 self._bytes += cost
+        if own.ids:
+            self._told[own.bare] = own
         return lost
 
     def pieces(self, most_bytes: int, most_ids: int) -> list[Piece]:
         pieces: list[Piece] = []
-        for bare, (kind, ids) in self._ids.items():
-            most = min(most_ids, kind.most_ids or most_ids)
-            # Where peers read fewer of a kind, each of its ids takes more of what an RPC may hold.
-            weight = -(-most_ids // most)
-            pieces += [
-                Piece(kind.piece(bare._replace(message_ids=group)), len(group) * weight)
-                for group in _groups(ids, most_bytes, most)
-            ]
+        for told in self._told.values():
+            pieces += told.pieces(most_bytes, most_ids)
         return pieces
 
 
