@@ -1,8 +1,8 @@
 """Half a minute of ordinary traffic: nobody thinks worse of anybody.
 
 One node of ours is in the mesh with all. It keeps the score that is advised for the rate, P3
-included, with a shorter time of grace so that it is in force for most of the test. Another one is in
-no mesh: it asks for what it is told of, so that others make promises to it. The others keep the
+included, with a shorter time of grace so that it is in force for most of the test. Another one is
+in no mesh: it asks for what it is told of, so that others make promises to it. The others keep the
 scores of their libraries.
 """
 

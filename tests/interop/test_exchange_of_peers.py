@@ -6,6 +6,7 @@ each other by the signed records that it sends along.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -13,17 +14,17 @@ import pytest
 from tests.helpers.interop import interop_matrix as matrix
 from tests.helpers.interop.conversation import StartPeer
 from tests.helpers.interop.interop_matrix import OURS, THEIRS, row
-from tests.helpers.interop.our_node import PATIENCE, TOPIC, OpenNode, eventually
+from tests.helpers.interop.our_node import PATIENCE, TOPIC, OpenNode, OurNode, eventually
 
 LEAVES = 6
 HUB: dict[str, dict[str, Any]] = {
     "go": {
         "PeerExchange": True, "D": 2, "Dlo": 1, "Dhi": 3, "Dscore": 1, "Dout": 0,
-        "HeartbeatInterval": 0.3,
+        "HeartbeatInterval": 0.3, "PruneBackoff": 5,
     },
     "js": {
         "doPX": True, "D": 2, "Dlo": 1, "Dhi": 3, "Dscore": 1, "Dout": 0,
-        "heartbeatInterval": 300,
+        "heartbeatInterval": 300, "pruneBackoff": 5000,
     },
 }  # fmt: skip
 """Options with which a peer has room for few, and names others to the rest."""
@@ -37,6 +38,19 @@ OUR_HUB: dict[str, Any] = {
 }  # fmt: skip
 
 
+def held_together(leaves: Sequence[OurNode]) -> bool:
+    """Whether the meshes of the leaves alone lead from the first one to all."""
+    meshes = {leaf.id: leaf.network.mesh(TOPIC) for leaf in leaves}
+    reached: set[str] = set()
+    waiting = [leaves[0].id]
+    while waiting:
+        leaf = waiting.pop()
+        if leaf in meshes and leaf not in reached:
+            reached.add(leaf)
+            waiting += meshes[leaf]
+    return reached == meshes.keys()
+
+
 @row(matrix.EXCHANGE, THEIRS)
 @pytest.mark.parametrize("peer", ["js", "go"])
 async def test_leaves_of_ours_meet_by_the_records_of_their_hub(
@@ -45,13 +59,10 @@ async def test_leaves_of_ours_meet_by_the_records_of_their_hub(
     hub = await start_peer(topics=[TOPIC], options=HUB[peer], message_id="origin_bytes")
     leaves = [await open_node(bootstrap=[hub.address], peer_exchange=True) for _ in range(LEAVES)]
 
-    def met() -> bool:
-        return all(len(leaf.network.peers) >= 2 for leaf in leaves)
-
     def state() -> object:
         return [leaf.state() for leaf in leaves]
 
-    await eventually(met, "every leaf knows somebody besides the hub", state)
+    await eventually(lambda: held_together(leaves), "the leaves have a mesh of their own", state)
     named = sum(leaf.network.counters["exchange_connected"] for leaf in leaves)
     assert named >= 1, "by the exchange"
     for leaf in leaves:
@@ -82,7 +93,6 @@ async def test_leaves_of_theirs_meet_by_the_records_of_our_hub(
     ids = {leaf.id for leaf in leaves}
 
     async def met() -> bool:
-        """Everybody whom we pruned has found another leaf."""
         known = [{each["id"] for each in await leaf.peers()} & ids for leaf in leaves]
         return all(known)
 

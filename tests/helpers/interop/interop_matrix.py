@@ -177,6 +177,17 @@ LIBP2P_ABSENT: dict[tuple[str, str], str] = {
         for peer in ("rust", "js", "py")
     },
     (FLOODSUB_UNSIGNED, "js"): "its floodsub drops messages without an author, its own too",
+    (EXCHANGE, "rust"): "it sends and reads no records, only names",
+    **{
+        (behaviour, peer): "it speaks gossipsub 1.2 at most"
+        for behaviour in (EXTENSIONS, PARTS)
+        for peer in ("js", "py")
+    },
+    (PARTS, "go"): "a matter of the extension: tested with rust",
+    **{
+        (behaviour, "py"): "tested with the others"
+        for behaviour in (CALM, DONT_WANT, EXCHANGE, COMPOSITION)
+    },
 }
 """Cells that no test can fill, and why."""
 
