@@ -28,16 +28,8 @@ class GoPeer(RouterPeer):
         more = ["--window", str(window)] if window else []
         return await super().start(program, more=more, **arguments)
 
-    async def score_of(self, peer: str) -> Event:
-        """What its router thinks of a peer: ``score``, the ``lowest`` ever, ``behaviour_penalty``.
-
-        The router keeps a score if it was started with the option ``Score``.
-        """
-        scores: dict[str, Event] = (await self._command("scores"))["peers"]
-        return scores[peer]
-
     async def control_of(self, peer: str) -> Event:
-        """How many control messages a peer has sent: ``grafts``, ``prunes`` (a list), and so on."""
+        """What a peer has sent: how many ``grafts`` and so on, ``prunes``, ``extensions``."""
         return await self._command("control", id=peer)
 
     async def connections(self, peer: str) -> int:

@@ -34,6 +34,12 @@ SIZES = "messages of 1 B, 1 KiB, 60 KiB, 1 MiB"
 RECOVERY = "recovery by IHAVE and IWANT alone"
 RESTART = "killed and started anew, the topic heals"
 MIXED = "mixed mesh of ten processes"
+CALM = "scores over a calm half minute"
+DONT_WANT = "IDONTWANT spares copies of 64 KiB"
+EXCHANGE = "peer exchange with signed records"
+EXTENSIONS = "the handshake of extensions"
+PARTS = "messages in parts"
+COMPOSITION = "fanout and subnets, whoever the ten nodes are"
 IDENTIFY = "Noise, yamux, identify"
 PING = "ping"
 STREAMS = "streams under load"
@@ -97,6 +103,16 @@ LIBP2P_ROWS = (
     (RESTART, WE_DIAL),
     (RESTART, THEY_DIAL),
     (MIXED, BOTH),
+    (CALM, BOTH),
+    (DONT_WANT, OURS),
+    (DONT_WANT, THEIRS),
+    (EXCHANGE, OURS),
+    (EXCHANGE, THEIRS),
+    (EXTENSIONS, WE_DIAL),
+    (EXTENSIONS, THEY_DIAL),
+    (PARTS, OURS),
+    (PARTS, THEIRS),
+    (COMPOSITION, BOTH),
 )
 
 BEP50_ROWS = (
@@ -161,6 +177,17 @@ LIBP2P_ABSENT: dict[tuple[str, str], str] = {
         for peer in ("rust", "js", "py")
     },
     (FLOODSUB_UNSIGNED, "js"): "its floodsub drops messages without an author, its own too",
+    (EXCHANGE, "rust"): "it sends and reads no records, only names",
+    **{
+        (behaviour, peer): "it speaks gossipsub 1.2 at most"
+        for behaviour in (EXTENSIONS, PARTS)
+        for peer in ("js", "py")
+    },
+    (PARTS, "go"): "a matter of the extension: tested with rust",
+    **{
+        (behaviour, "py"): "tested with the others"
+        for behaviour in (CALM, DONT_WANT, EXCHANGE, COMPOSITION)
+    },
 }
 """Cells that no test can fill, and why."""
 

@@ -318,6 +318,15 @@ class RouterPeer(PeerProcess):
             problem = f"has no {peer} in its mesh of {topic!r} after {timeout} s"
             raise PeerProcessError(f"the {self.language} peer {problem}") from None
 
+    async def score_of(self, peer: str) -> Event:
+        """What its router thinks of a peer: ``score``; from go also the ``lowest`` ever, and
+        ``behaviour_penalty``.
+
+        go keeps a score with the option ``Score``, rust with ``score``, js always.
+        """
+        scores: dict[str, Event] = (await self._command("scores"))["peers"]
+        return scores[peer]
+
     # ---- benchmarks
 
     async def bench_publish(

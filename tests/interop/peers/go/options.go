@@ -9,6 +9,7 @@ import (
 
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
 	pb "github.com/libp2p/go-libp2p-pubsub/pb"
+	peerid "github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
 )
 
@@ -100,8 +101,22 @@ func namedOption(name string, value json.RawMessage, scores *scoreBoard) ([]pubs
 		})
 	case "Score":
 		return scores.options(value)
+	case "TestExtension":
+		return decoded(value, testExtension)
 	}
 	return nil, nil
+}
+
+// Whether the node has the test extension of gossipsub 1.3; it says who sent it its message.
+func testExtension(wanted bool) pubsub.Option {
+	if !wanted {
+		return func(*pubsub.PubSub) error { return nil }
+	}
+	return pubsub.WithTestExtension(pubsub.TestExtensionConfig{
+		OnReceiveTestExtension: func(from peerid.ID) {
+			say("extension-tested", fields{"id": from.String()})
+		},
+	})
 }
 
 func decoded[T any](value json.RawMessage, option func(T) pubsub.Option) ([]pubsub.Option, error) {

@@ -27,6 +27,7 @@ type watcher struct {
 type controls struct {
 	grafts, ihaves, iwants, idontwants int
 	prunes                             []fields
+	extensions                         []string
 }
 
 func newWatcher() *watcher {
@@ -57,6 +58,7 @@ func (w *watcher) control(id peerid.ID) fields {
 	return fields{
 		"id": id.String(), "grafts": said.grafts, "prunes": append([]fields{}, said.prunes...),
 		"ihaves": said.ihaves, "iwants": said.iwants, "idontwants": said.idontwants,
+		"extensions": said.extensions,
 	}
 }
 
@@ -113,10 +115,25 @@ func (w *watcher) noteControl(id peerid.ID, control *pb.ControlMessage) {
 	said.ihaves += len(control.GetIhave())
 	said.iwants += len(control.GetIwant())
 	said.idontwants += len(control.GetIdontwant())
+	if extensions := control.GetExtensions(); extensions != nil {
+		said.extensions = names(extensions)
+	}
 	for _, prune := range control.GetPrune() {
 		said.prunes = append(said.prunes,
 			fields{"topic": prune.GetTopicID(), "backoff": prune.GetBackoff()})
 	}
+}
+
+// The extensions that a peer says it has, of those that the library knows.
+func names(extensions *pb.ControlExtensions) []string {
+	list := []string{}
+	if extensions.GetPartialMessages() {
+		list = append(list, "partial")
+	}
+	if extensions.GetTestExtension() {
+		list = append(list, "test")
+	}
+	return list
 }
 
 func (w *watcher) Graft(id peerid.ID, topic string) {

@@ -165,6 +165,10 @@ const commands = {
     const peers = pubsub.getMeshPeers?.(topic) ?? names(pubsub.getSubscribers(topic))
     return { topic, peers: peers.sort() }
   },
+  async scores () {
+    const scored = (id) => [id, { score: pubsub.score.score(id) }]
+    return { peers: Object.fromEntries(names(node.getPeers()).map(scored)) }
+  },
   async bench_publish (command) {
     pubsub.subscribe(`${command.topic}/ack`)
     inBackground(command, bench.publish(command))

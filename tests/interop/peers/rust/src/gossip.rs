@@ -1,5 +1,6 @@
 //! gossipsub as the command line asks for it.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use libp2p::gossipsub::{
@@ -11,6 +12,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::arguments::Arguments;
+use crate::score;
 use crate::transform::{CopyCounter, Transform};
 
 pub type Gossipsub = Behaviour<Transform, AllowAllSubscriptionFilter>;
@@ -41,13 +43,36 @@ pub fn gossipsub(
     for (name, value) in &arguments.options {
         match name.as_str() {
             "snappy" => snappy = flag(value)?,
+            // Not of the builder: see below.
+            "partial_topics" | "score" => {}
             "topic_max_transmit_size" => set_topic_sizes(&mut builder, value)?,
             _ => set_option(&mut builder, name, value)?,
         }
     }
     let config = builder.build().map_err(|error| error.to_string())?;
     let transform = Transform { copies, snappy };
-    Behaviour::new_with_transform(author, config, transform).map_err(str::to_string)
+    let mut made = Behaviour::new_with_transform(author, config, transform)?;
+    if let Some(given) = arguments.options.get("score") {
+        let parameters = score::parameters(given, &arguments.topics)?;
+        made.with_peer_score(parameters, score::thresholds())?;
+    }
+    // Before the node subscribes: later it would be too late.
+    for topic in partial_topics(arguments)?.keys() {
+        made.enable_partials_for_topic(TopicHash::from_raw(topic), true);
+    }
+    Ok(made)
+}
+
+/// Topics whose messages come in parts, and how many parts each message has.
+pub fn partial_topics(arguments: &Arguments) -> Result<HashMap<String, usize>, String> {
+    let Some(given) = arguments.options.get("partial_topics") else {
+        return Ok(HashMap::new());
+    };
+    let counts = given
+        .as_object()
+        .ok_or_else(|| format!("{given} is no object of counts"))?;
+    let read = |(topic, count): (&String, &Value)| Ok((topic.clone(), size(count)?));
+    counts.iter().map(read).collect()
 }
 
 fn set_message_id(builder: &mut ConfigBuilder, profile: &str) -> Result<(), String> {
@@ -136,7 +161,7 @@ fn size(value: &Value) -> Result<usize, String> {
     Ok(number as usize)
 }
 
-fn number(value: &Value) -> Result<f64, String> {
+pub fn number(value: &Value) -> Result<f64, String> {
     value
         .as_f64()
         .ok_or_else(|| format!("{value} is no number"))

@@ -4,11 +4,14 @@
 //! The program ends with its stdin, so it cannot outlive the test that started it.
 
 mod arguments;
+mod assembly;
 mod gossip;
 mod job;
 mod measure;
 mod node;
+mod partial;
 mod router;
+mod score;
 mod speech;
 mod transform;
 
@@ -21,6 +24,8 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
 use crate::arguments::Arguments;
+use crate::assembly::Assembly;
+use crate::gossip::partial_topics;
 use crate::node::Node;
 use crate::router::Behaviour;
 use crate::speech::say;
@@ -52,7 +57,8 @@ fn build(arguments: &Arguments, copies: CopyCounter) -> Result<Node, Problem> {
         // A test may be silent for a while.
         .with_swarm_config(|config| config.with_idle_connection_timeout(Duration::from_secs(600)))
         .build();
-    Ok(Node::new(swarm, copies))
+    let assembly = Assembly::new(partial_topics(arguments)?);
+    Ok(Node::new(swarm, copies, assembly))
 }
 
 // One thread: with more of them each message costs more CPU time, which is what we compare.

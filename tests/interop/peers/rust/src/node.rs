@@ -10,6 +10,7 @@ use libp2p::swarm::{ConnectionId, DialError, Swarm, SwarmEvent};
 use libp2p::{Multiaddr, PeerId, identify};
 use serde_json::{Value, json};
 
+use crate::assembly::{Assembly, Incoming};
 use crate::job::Job;
 use crate::measure::{Collecting, Receiving, number_at};
 use crate::router::{
@@ -32,10 +33,11 @@ pub struct Node {
     job: Option<Job>,
     receiving: Option<Receiving>,
     collecting: Option<Collecting>,
+    assembly: Assembly,
 }
 
 impl Node {
-    pub fn new(swarm: Swarm<Behaviour>, copies: CopyCounter) -> Self {
+    pub fn new(swarm: Swarm<Behaviour>, copies: CopyCounter, assembly: Assembly) -> Self {
         Self {
             swarm,
             copies,
@@ -45,6 +47,7 @@ impl Node {
             job: None,
             receiving: None,
             collecting: None,
+            assembly,
         }
     }
 
@@ -90,6 +93,8 @@ impl Node {
             "dial" => self.dial(text(command, "address")?),
             "peers" => Ok(Some(json!({"peers": self.peers()}))),
             "mesh" => self.mesh(text(command, "topic")?),
+            "publish_partial" => self.publish_partial(command),
+            "scores" => self.scores(),
             "bench_receive" => self.bench_receive(command),
             "bench_reset" => {
                 let topic = text(command, "topic")?;
@@ -164,6 +169,24 @@ impl Node {
         let mut names: Vec<String> = peers.iter().map(ToString::to_string).collect();
         names.sort();
         Ok(Some(json!({"topic": topic, "peers": names})))
+    }
+
+    fn publish_partial(&mut self, command: &Value) -> Answer {
+        let (topic, message) = self.assembly.add(command)?;
+        self.swarm
+            .behaviour_mut()
+            .publish_partial(&topic, message)?;
+        Ok(Some(json!({"topic": topic})))
+    }
+
+    fn scores(&self) -> Answer {
+        let mut peers = serde_json::Map::new();
+        for peer in self.swarm.connected_peers() {
+            let score = self.swarm.behaviour().score(peer);
+            let score = score.ok_or("the router keeps no score: option score")?;
+            peers.insert(peer.to_string(), json!({"score": score}));
+        }
+        Ok(Some(json!({"peers": peers})))
     }
 
     // ---- long publications
@@ -343,7 +366,19 @@ impl Node {
                     json!({"id": id, "subscriptions": subscriptions}),
                 );
             }
+            Report::Parts(incoming) => self.on_parts(incoming),
             Report::Trouble(what) => say("trouble", json!({"what": what})),
+        }
+    }
+
+    fn on_parts(&mut self, incoming: Incoming) {
+        let topic = incoming.topic.clone();
+        let told = self.assembly.take(incoming).and_then(|news| match news {
+            Some(message) => self.swarm.behaviour_mut().publish_partial(&topic, message),
+            None => Ok(()),
+        });
+        if let Err(problem) = told {
+            say("trouble", json!({"what": format!("parts: {problem}")}));
         }
     }
 

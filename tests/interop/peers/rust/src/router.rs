@@ -7,7 +7,9 @@ use libp2p::swarm::behaviour::toggle::Toggle;
 use libp2p::{PeerId, floodsub, identify, ping};
 
 use crate::arguments::Arguments;
+use crate::assembly::Incoming;
 use crate::gossip::{Gossipsub, gossipsub};
+use crate::partial::PartList;
 use crate::transform::CopyCounter;
 
 #[derive(NetworkBehaviour)]
@@ -83,6 +85,20 @@ impl Behaviour {
         }
     }
 
+    /// Offers a message in parts. It is kept also if there is nobody to offer it to.
+    pub fn publish_partial(&mut self, topic: &str, message: PartList) -> Result<(), String> {
+        let router = self.gossipsub.as_mut().ok_or("there is no router")?;
+        match router.publish_partial(TopicHash::from_raw(topic), message) {
+            Ok(()) | Err(PublishError::NoPeersSubscribedToTopic) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// What the router thinks of a peer; none where it keeps no score.
+    pub fn score(&self, peer: &PeerId) -> Option<f64> {
+        self.gossipsub.as_ref()?.peer_score(peer)
+    }
+
     /// The mesh of a topic; floodsub has none.
     pub fn mesh(&self, topic: &str) -> Option<Vec<PeerId>> {
         let router = self.gossipsub.as_ref()?;
@@ -133,6 +149,7 @@ pub enum Report {
         topic: String,
         subscribe: bool,
     },
+    Parts(Incoming),
     Trouble(String),
 }
 
@@ -157,7 +174,19 @@ pub fn from_gossipsub(event: gossipsub::Event) -> Option<Report> {
             sequence_number: message.sequence_number.map(|number| number.to_string()),
             via: Some(propagation_source),
         })),
-        gossipsub::Event::Subscribed { peer_id, topic } => Some(Report::Subscription {
+        gossipsub::Event::Partial {
+            topic_hash,
+            peer_id,
+            group_id,
+            message,
+            ..
+        } => Some(Report::Parts(Incoming {
+            peer: peer_id,
+            topic: topic_hash.into_string(),
+            group: group_id,
+            body: message,
+        })),
+        gossipsub::Event::Subscribed { peer_id, topic, .. } => Some(Report::Subscription {
             peer: peer_id,
             topic: topic.into_string(),
             subscribe: true,
