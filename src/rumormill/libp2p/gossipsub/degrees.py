@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pydantic import Field
 
 from rumormill.core.errors import ConfigError
-from rumormill.core.parameters import Parameters
+from rumormill.core.parameters import Parameters, not_above
 
 USUAL_OUTBOUND = 2
 """``D_out`` where ``D`` and ``D_low`` leave room for it."""
@@ -91,9 +91,3 @@ def most_outbound(D: int, D_low: int) -> int:
     (3, 0, 0)
     """
     return max(0, min(D_low - 1, D // 2))
-
-
-def not_above(small: str, value: float, large: str, limit: float) -> None:
-    """Raise :class:`ConfigError` if one number is above the other."""
-    if value > limit:
-        raise ConfigError(small, f"must not be above {large} ({value:g} > {limit:g})")

@@ -15,6 +15,7 @@ from rumormill.core.machine import Peer, PeerJoined
 from rumormill.libp2p.gossipsub.gater_parameters import GaterParameters
 from rumormill.libp2p.gossipsub.heartbeat import HeartbeatPart
 from rumormill.libp2p.gossipsub.promises import Promises
+from rumormill.libp2p.gossipsub.score.decay import decayed
 from rumormill.libp2p.pubsub.peers import place_of
 from rumormill.libp2p.pubsub.router import Admission, PubsubServices
 from rumormill.libp2p.wire.message import WireMessage
@@ -48,10 +49,10 @@ class Source:
 
     def decay(self, factor: float) -> None:
         """Let all counts shrink."""
-        self.delivered = shrunk(self.delivered, factor)
-        self.duplicate = shrunk(self.duplicate, factor)
-        self.ignored = shrunk(self.ignored, factor)
-        self.rejected = shrunk(self.rejected, factor)
+        self.delivered = decayed(self.delivered, factor, NEARLY_NOTHING)
+        self.duplicate = decayed(self.duplicate, factor, NEARLY_NOTHING)
+        self.ignored = decayed(self.ignored, factor, NEARLY_NOTHING)
+        self.rejected = decayed(self.rejected, factor, NEARLY_NOTHING)
 
 
 class Gater(HeartbeatPart):
@@ -187,8 +188,8 @@ class Gater(HeartbeatPart):
     def heartbeat(self, now: float) -> None:
         """Everything counts a little less, and what is long ago is forgotten."""
         factor = decay_over(self._interval, self._parameters.gater_decay)
-        self._checked = shrunk(self._checked, factor)
-        self._throttled = shrunk(self._throttled, factor)
+        self._checked = decayed(self._checked, factor, NEARLY_NOTHING)
+        self._throttled = decayed(self._throttled, factor, NEARLY_NOTHING)
         factor = decay_over(self._interval, self._parameters.gater_source_decay)
         for source in self._places.values():
             source.decay(factor)
@@ -204,13 +205,3 @@ def decay_over(seconds: float, decay: float) -> float:
     0.1
     """
     return float(NEARLY_NOTHING ** (seconds / decay))
-
-
-def shrunk(count: float, factor: float) -> float:
-    """A count after some time; what is nearly nothing is nothing.
-
-    >>> shrunk(100.0, 0.5), shrunk(0.015, 0.5)
-    (50.0, 0.0)
-    """
-    count *= factor
-    return count if count >= NEARLY_NOTHING else 0.0

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import Field, field_validator, model_validator
 
 from rumormill.core.errors import ConfigError, LocalProtocolError
+from rumormill.core.parameters import not_above, read_tables
 from rumormill.libp2p.gossipsub.degrees import (
     USUAL_BEST,
     USUAL_OUTBOUND,
@@ -16,7 +17,6 @@ from rumormill.libp2p.gossipsub.degrees import (
     Degrees,
     TopicMesh,
     most_outbound,
-    not_above,
 )
 from rumormill.libp2p.gossipsub.gater_parameters import GaterParameters
 from rumormill.libp2p.stack.multiaddr import Multiaddr
@@ -165,15 +165,7 @@ class GossipsubParameters(GaterParameters):
     @classmethod
     def _named_meshes(cls, given: Any) -> Any:
         """Read the degrees of each topic here, so that a wrong one is told with its topic."""
-        if not isinstance(given, Mapping):
-            return given
-        meshes = {}
-        for topic, special in given.items():
-            try:
-                meshes[topic] = TopicMesh(**special) if isinstance(special, Mapping) else special
-            except ConfigError as error:
-                raise ConfigError(f"topic_meshes.{topic}.{error.key}", error.problem) from None
-        return meshes
+        return read_tables(TopicMesh, "topic_meshes", given)
 
     @model_validator(mode="before")
     @classmethod

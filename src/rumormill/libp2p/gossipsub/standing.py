@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from rumormill.core.errors import ConfigError
 from rumormill.core.machine import Peer
-from rumormill.core.parameters import Parameters
+from rumormill.core.parameters import Parameters, not_above
 from rumormill.libp2p.gossipsub.heartbeat import HeartbeatPart
 
 
@@ -40,14 +39,9 @@ class Thresholds(Parameters):
 
     @model_validator(mode="after")
     def _in_order(self) -> Thresholds:
-        _not_above("publish", self.publish, "gossip", self.gossip)
-        _not_above("graylist", self.graylist, "publish", self.publish)
+        not_above("publish", self.publish, "gossip", self.gossip)
+        not_above("graylist", self.graylist, "publish", self.publish)
         return self
-
-
-def _not_above(low: str, value: float, high: str, limit: float) -> None:
-    if value > limit:
-        raise ConfigError(low, f"must not be above {high} ({value:g} > {limit:g})")
 
 
 class Standing(HeartbeatPart):

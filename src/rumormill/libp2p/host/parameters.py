@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from rumormill.core.errors import ConfigError
-from rumormill.core.parameters import Parameters
+from rumormill.core.parameters import Parameters, not_above
 from rumormill.libp2p.stack.limits import ConnectionLimits
 
 
@@ -85,16 +84,17 @@ class HostParameters(Parameters):
 
     @model_validator(mode="after")
     def _consistent(self) -> HostParameters:
-        self._not_above("redial_first_delay", "redial_longest_delay")
-        self._not_above("max_connections_per_peer", "max_connections")
+        not_above(
+            "redial_first_delay", self.redial_first_delay,
+            "redial_longest_delay", self.redial_longest_delay,
+        )  # fmt: skip
+        not_above(
+            "max_connections_per_peer", self.max_connections_per_peer,
+            "max_connections", self.max_connections,
+        )  # fmt: skip
         return self
 
     @property
     def inbound_room(self) -> int:
         """How many connections others may open: at least one."""
         return self.max_connections - int(self.max_connections * self.dialed_share)
-
-    def _not_above(self, lower: str, upper: str) -> None:
-        low, high = getattr(self, lower), getattr(self, upper)
-        if low > high:
-            raise ConfigError(lower, f"must not be above {upper} ({low} > {high})")

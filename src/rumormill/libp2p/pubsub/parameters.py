@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from rumormill.core.errors import ConfigError, LocalProtocolError
 from rumormill.core.limits import WorkLimits
-from rumormill.core.parameters import Parameters
+from rumormill.core.parameters import Parameters, read_tables
 from rumormill.libp2p.pubsub.message_id import message_id_function
 from rumormill.libp2p.pubsub.subscriptions import (
     SubscriptionFilter,
@@ -208,15 +208,7 @@ class PubsubParameters(Parameters):
     @classmethod
     def _named_rules(cls, given: Any) -> Any:
         """Read the rules of each topic here, so that a wrong one is told with its topic."""
-        if not isinstance(given, Mapping):
-            return given
-        rules = {}
-        for topic, special in given.items():
-            try:
-                rules[topic] = TopicRules(**special) if isinstance(special, Mapping) else special
-            except ConfigError as error:
-                raise ConfigError(f"topic_rules.{topic}.{error.key}", error.problem) from None
-        return rules
+        return read_tables(TopicRules, "topic_rules", given)
 
     @model_validator(mode="after")
     def _consistent(self) -> PubsubParameters:

@@ -6,13 +6,13 @@ import ipaddress
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from rumormill.core.errors import ConfigError
 from rumormill.core.machine import Peer
-from rumormill.core.parameters import Parameters
+from rumormill.core.parameters import Parameters, read_table, read_tables
 from rumormill.libp2p.gossipsub.score.decay import DECAY_TO_ZERO, decay_within
-from rumormill.libp2p.gossipsub.score.tables import read_group, read_table
+from rumormill.libp2p.gossipsub.score.tables import read_group
 from rumormill.libp2p.gossipsub.score.topic_parameters import (
     HEAVIEST,
     MOST,
@@ -116,34 +116,12 @@ mesh_deliveries needs all of weight, decay, cap, threshold, window, activation, 
     @field_validator("topics", mode="before")
     @classmethod
     def _read_topics(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            raise ConfigError(
-                "topics", f"must be a table with a table for each topic, not {given!r}"
-            )
-        return {
-            topic: read_table(TopicScoreParameters, f"topics.{topic}", table)
-            for topic, table in given.items()
-        }
+        return read_tables(TopicScoreParameters, "topics", given)
 
-    @field_validator("other_topics", mode="before")
+    @field_validator("other_topics", "colocation", "behaviour", "slow_peers", mode="before")
     @classmethod
-    def _read_other_topics(cls, given: Any) -> Any:
-        return read_group(TopicScoreParameters, "other_topics", given)
-
-    @field_validator("colocation", mode="before")
-    @classmethod
-    def _read_colocation(cls, given: Any) -> Any:
-        return read_group(Colocation, "colocation", given)
-
-    @field_validator("behaviour", mode="before")
-    @classmethod
-    def _read_behaviour(cls, given: Any) -> Any:
-        return read_group(Behaviour, "behaviour", given)
-
-    @field_validator("slow_peers", mode="before")
-    @classmethod
-    def _read_slow_peers(cls, given: Any) -> Any:
-        return read_group(SlowPeers, "slow_peers", given)
+    def _read_groups(cls, given: Any, group: ValidationInfo) -> Any:
+        return read_group(cls, str(group.field_name), given)
 
     @field_validator("thresholds", mode="before")
     @classmethod

@@ -9,9 +9,8 @@ from typing import Any
 from pydantic import field_validator
 
 from rumormill.core.errors import ConfigError
-from rumormill.core.parameters import Parameters
+from rumormill.core.parameters import Parameters, read_table
 from rumormill.libp2p.gossipsub.score.parameters import DEFAULT_SCORE, ScoreParameters
-from rumormill.libp2p.gossipsub.score.tables import read_table
 
 WORDS = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
 

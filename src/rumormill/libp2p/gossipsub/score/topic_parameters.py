@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from rumormill.core.errors import ConfigError
 from rumormill.core.parameters import Parameters
@@ -124,30 +124,13 @@ weight, decay, or is left out whole
     invalid_messages: InvalidMessages | None = InvalidMessages(weight=-1.0, decay=decay_within(600))
     """P4. By default nine of them at once are one too many, and are forgotten in some minutes."""
 
-    @field_validator("time_in_mesh", mode="before")
+    @field_validator(
+        "time_in_mesh", "first_deliveries", "mesh_deliveries", "mesh_failures",
+        "invalid_messages", mode="before",
+    )  # fmt: skip
     @classmethod
-    def _read_time_in_mesh(cls, given: Any) -> Any:
-        return read_group(TimeInMesh, "time_in_mesh", given)
-
-    @field_validator("first_deliveries", mode="before")
-    @classmethod
-    def _read_first_deliveries(cls, given: Any) -> Any:
-        return read_group(FirstDeliveries, "first_deliveries", given)
-
-    @field_validator("mesh_deliveries", mode="before")
-    @classmethod
-    def _read_mesh_deliveries(cls, given: Any) -> Any:
-        return read_group(MeshDeliveries, "mesh_deliveries", given)
-
-    @field_validator("mesh_failures", mode="before")
-    @classmethod
-    def _read_mesh_failures(cls, given: Any) -> Any:
-        return read_group(MeshFailures, "mesh_failures", given)
-
-    @field_validator("invalid_messages", mode="before")
-    @classmethod
-    def _read_invalid_messages(cls, given: Any) -> Any:
-        return read_group(InvalidMessages, "invalid_messages", given)
+    def _read_groups(cls, given: Any, group: ValidationInfo) -> Any:
+        return read_group(cls, str(group.field_name), given)
 
     @model_validator(mode="after")
     def _consistent(self) -> TopicScoreParameters:
