@@ -10,31 +10,22 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from bench import (
-    amplification,
-    capture,
-    codec,
-    krpc,
-    mesh,
-    overlay_scale,
-    pair,
-    trace_import,
-    versions,
-)
-from bench.amplification import amplification_goals, amplification_tables
+from bench import capture, codec, mesh, pair, trace_import, versions
 from bench.bcos import part as bcos
 from bench.bcos.tables import bcos_goals, bcos_tables
+from bench.bep50 import amplification, krpc, overlay_scale
+from bench.bep50.amplification import amplification_goals, amplification_tables
+from bench.bep50.krpc_tables import krpc_goals, krpc_tables
+from bench.bep50.scale_tables import scale_goals, scale_tables
 from bench.contestants import Entry, versions_of
 from bench.goals import Goal, capture_goals, pair_goals
 from bench.gossip import part as gossip
 from bench.gossip.tables import gossip_goals, gossip_tables
-from bench.krpc_tables import krpc_goals, krpc_tables
 from bench.mesh_goals import mesh_goals
 from bench.mesh_tables import mesh_tables
 from bench.ndn import part as ndn
 from bench.ndn.tables import ndn_goals, ndn_tables
 from bench.progress import Progress
-from bench.scale_tables import scale_goals, scale_tables
 from bench.siege import siege
 from bench.siege.tables import siege_tables
 from bench.siege.verdicts import siege_goals

@@ -21,7 +21,7 @@ from typing import Any
 from bencode2 import BencodeDecodeError, bdecode, bencode
 
 import rumormill
-from bench.krpc_crowd import id_of
+from bench.bep50.krpc_crowd import id_of
 from bench.siege.honest_gossipsub import Command, commands, say
 from bench.siege.stamps import summary
 from rumormill.bep50.wire.krpc import PutTemplate

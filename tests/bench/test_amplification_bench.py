@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bench.amplification import amplification_goals, amplification_tables
+from bench.bep50.amplification import amplification_goals, amplification_tables
 from tests.helpers.bep50.spoofed_queries import MAIN_QUERIES, QUERIES
 
 ROOT = Path(__file__).parents[2]

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from bencode2 import bdecode, bencode
 
-from bench import krpc_crowd
-from bench.krpc import PUT_CASES, QUERIES
-from bench.krpc_crowd import Crowd, CrowdError, exchange
-from bench.krpc_programs import Running
-from bench.krpc_tables import krpc_goals, krpc_tables
+from bench.bep50 import krpc_crowd
+from bench.bep50.krpc import PUT_CASES, QUERIES
+from bench.bep50.krpc_crowd import Crowd, CrowdError, exchange
+from bench.bep50.krpc_programs import Running
+from bench.bep50.krpc_tables import krpc_goals, krpc_tables
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 240

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bench.scale_tables import scale_goals, scale_tables
+from bench.bep50.scale_tables import scale_goals, scale_tables
 
 ROOT = Path(__file__).parents[2]
 

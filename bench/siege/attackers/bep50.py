@@ -20,7 +20,7 @@ from itertools import chain
 
 from bencode2 import BencodeDecodeError, bdecode
 
-from bench.krpc_crowd import id_of
+from bench.bep50.krpc_crowd import id_of
 from bench.siege.attackers.report import Report, announce
 from rumormill.bep50.wire.bencode import Dict
 from rumormill.bep50.wire.krpc import PutTemplate, query_packet

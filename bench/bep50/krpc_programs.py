@@ -22,7 +22,7 @@ import pytest
 
 import bench
 from bench import process_tree, versions
-from bench.krpc_crowd import CrowdError
+from bench.bep50.krpc_crowd import CrowdError
 from tests.helpers.interop import dht_peer
 
 OPEN_HANDED = {"work_burst": 1e9}
@@ -134,18 +134,18 @@ class Program:
 def _ours(native: bool) -> Callable[[str, Sequence[str], dict[str, Any]], list[str]]:
     def command(topic: str, neighbours: Sequence[str], settings: dict[str, Any]) -> list[str]:
         given = {"bootstrap": list(neighbours), **OPEN_HANDED, **settings}
-        module = [sys.executable, "-m", "bench.krpc_node"]
+        module = [sys.executable, "-m", "bench.bep50.krpc_node"]
         return [*module, str(int(native)), topic, json.dumps(given)]
 
     return command
 
 
 def _bare(topic: str, neighbours: Sequence[str], settings: dict[str, Any]) -> list[str]:
-    return [sys.executable, "-m", "bench.krpc_bare", *neighbours]
+    return [sys.executable, "-m", "bench.bep50.krpc_bare", *neighbours]
 
 
 def _libtorrent(topic: str, neighbours: Sequence[str], settings: dict[str, Any]) -> list[str]:
-    return [sys.executable, "-m", "bench.krpc_libtorrent", *neighbours]
+    return [sys.executable, "-m", "bench.bep50.krpc_libtorrent", *neighbours]
 
 
 def _bittorrent_dht(topic: str, neighbours: Sequence[str], settings: dict[str, Any]) -> list[str]:

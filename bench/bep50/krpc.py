@@ -1,7 +1,8 @@
 """One node of an overlay over UDP, and what an answer and a put cost it.
 
 The node runs in a process of its own; its neighbours, and who asks and publishes, are in this one
-(:mod:`bench.krpc_crowd`). There are never more queries under way than a window, so nothing is lost.
+(:mod:`bench.bep50.krpc_crowd`). There are never more queries under way than a window, so nothing
+is lost.
 
 *Puts*: each brings a new value, signed beforehand. The node verifies and stores it, delivers it,
 acknowledges it and passes it on to its neighbours, who acknowledge it in turn. *Queries*: ping,
@@ -18,8 +19,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from bench import signatures
-from bench.krpc_crowd import Crowd, CrowdError, Packet, exchange
-from bench.krpc_programs import PROGRAMS, Program, Running
+from bench.bep50.krpc_crowd import Crowd, CrowdError, Packet, exchange
+from bench.bep50.krpc_programs import PROGRAMS, Program, Running
 from bench.progress import Progress
 from rumormill.bep50.wire.keys import ItemKey
 from rumormill.bep50.wire.krpc import PutTemplate

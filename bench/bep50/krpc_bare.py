@@ -1,6 +1,6 @@
 """A node that only moves datagrams, for ``bench krpc``: what no node in Python can do without.
 
-python -m bench.krpc_bare NEIGHBOUR ...
+python -m bench.bep50.krpc_bare NEIGHBOUR ...
 
 It acknowledges each put and sends it on as it came, and looks at nothing. Says where it is when it
 is ready, and ends with its stdin, with the number of puts that it had.
@@ -16,7 +16,7 @@ from typing import Any
 
 from bencode2 import bdecode, bencode
 
-from bench.krpc_crowd import LARGEST, id_of, open_socket
+from bench.bep50.krpc_crowd import LARGEST, id_of, open_socket
 
 OWN_ID = id_of("bare")
 

@@ -1,6 +1,6 @@
 """The node of ours that ``bench krpc`` measures: a subscriber that only counts.
 
-python -m bench.krpc_node NATIVE TOPIC SETTINGS
+python -m bench.bep50.krpc_node NATIVE TOPIC SETTINGS
 
 SETTINGS are those of ``rumormill.open``, as JSON. Says where it is when it is ready, and ends with
 its stdin, with the number of messages that it had.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from bench.bep50.krpc_programs import LABELS
 from bench.formatting import number, share
 from bench.goals import Figure, Goal
-from bench.krpc_programs import LABELS
 from bench.tables import Table
 
 Row = dict[str, Any]

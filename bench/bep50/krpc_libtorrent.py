@@ -1,6 +1,6 @@
 """A node of libtorrent on loopback, for ``bench krpc``.
 
-python -m bench.krpc_libtorrent NEIGHBOUR ...
+python -m bench.bep50.krpc_libtorrent NEIGHBOUR ...
 
 Says where it is when it is ready, and ends with its stdin.
 """

@@ -1,0 +1,1 @@
+"""The bep50 family: queries beside libtorrent, the overlay at scale, amplification."""
