@@ -372,13 +372,14 @@ class Network(ABC):
 
     def add_validator(
         self,
-        topic: str,
+        topic: str | None,
         function: ValidatorFunction,
         *,
         timeout: float = 5.0,
         concurrency: int = 1024,
     ) -> None:
-        """Let ``function`` judge every message of the topic before it is passed on.
+        """Let ``function`` judge every message of the topic before it is passed on; of every topic,
+        if it is None.
 
         See :mod:`rumormill.live.validation`. An ``async`` function has ``timeout`` seconds, and at
         most ``concurrency`` of its calls are under way at once; messages past that are dropped,
@@ -386,8 +387,8 @@ class Network(ABC):
         """
         self._validators.add(topic, function, timeout=timeout, concurrency=concurrency)
 
-    def remove_validator(self, topic: str) -> None:
-        """Pass on the messages of the topic without asking."""
+    def remove_validator(self, topic: str | None) -> None:
+        """Pass on the messages of the topic without asking; None: end the one for all topics."""
         self._validators.remove(topic)
 
     @property

@@ -190,19 +190,19 @@ class Bep50Network(ValueNetwork):
 
     def add_validator(
         self,
-        topic: str,
+        topic: str | None,
         function: ValidatorFunction,
         *,
         timeout: float = 5.0,
         concurrency: int = 1024,
     ) -> None:
         """See :meth:`Network.add_validator`."""
-        text = parse_topic(topic).text
+        text = None if topic is None else parse_topic(topic).text
         super().add_validator(text, function, timeout=timeout, concurrency=concurrency)
 
-    def remove_validator(self, topic: str) -> None:
+    def remove_validator(self, topic: str | None) -> None:
         """See :meth:`Network.remove_validator`."""
-        super().remove_validator(parse_topic(topic).text)
+        super().remove_validator(None if topic is None else parse_topic(topic).text)
 
     # ---- topics
 

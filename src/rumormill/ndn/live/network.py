@@ -247,19 +247,19 @@ class NdnNetwork(Network):
 
     def add_validator(
         self,
-        topic: str,
+        topic: str | None,
         function: ValidatorFunction,
         *,
         timeout: float = 5.0,
         concurrency: int = 1024,
     ) -> None:
         """See :meth:`Network.add_validator`."""
-        name = canonical_topic(topic)
+        name = None if topic is None else canonical_topic(topic)
         super().add_validator(name, function, timeout=timeout, concurrency=concurrency)
 
-    def remove_validator(self, topic: str) -> None:
+    def remove_validator(self, topic: str | None) -> None:
         """See :meth:`Network.remove_validator`."""
-        super().remove_validator(canonical_topic(topic))
+        super().remove_validator(None if topic is None else canonical_topic(topic))
 
     def _judged(self, subject: Unverified, peer: str | None) -> Iterable[Message]:
         """What validators see of what is checked."""
