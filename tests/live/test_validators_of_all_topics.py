@@ -56,8 +56,16 @@ async def test_it_judges_the_messages_of_every_topic() -> None:
 async def test_it_is_asked_before_the_one_of_the_topic() -> None:
     asked: list[str] = []
     validators = Validators()
-    add(validators, "weather", lambda _: asked.append("weather") or True)
-    add(validators, None, lambda _: asked.append("all") or True)
+
+    def asks(name: str) -> Callable[[Message], bool]:
+        def note(message: Message) -> bool:
+            asked.append(name)
+            return True
+
+        return note
+
+    add(validators, "weather", asks("weather"))
+    add(validators, None, asks("all"))
     assert await judge(validators) == "accept"
     assert asked == ["all", "weather"]
 
@@ -66,7 +74,7 @@ async def test_what_it_rejects_at_once_the_other_is_not_asked_about() -> None:
     asked: list[Message] = []
     validators = Validators()
     add(validators, None, says(Reject))
-    add(validators, "weather", lambda message: asked.append(message) or True)
+    add(validators, "weather", asked.append)
     assert await judge(validators) == "reject"
     assert asked == []
 
