@@ -237,11 +237,14 @@ class Network(ABC):
             [await self.publish(topic, each, ready=ready, timeout=timeout) for each in several]
         )
 
-    async def _judge_own(self, topics: tuple[str, ...], data: bytes) -> None:
+    async def _judge_own(
+        self, topics: tuple[str, ...], data: bytes, author: str | None = None
+    ) -> None:
         for topic in topics:
             if topic in self._validators:
                 now = self._driver.now()
-                message = Message(topic, data, self.id, network=self.name, received_at=now)
+                sender = author or self.id
+                message = Message(topic, data, sender, network=self.name, received_at=now)
                 await self._validators.judge_own(message)
 
     async def _wait_ready(self, topics: tuple[str, ...], seconds: float) -> None:

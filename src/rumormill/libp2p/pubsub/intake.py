@@ -21,6 +21,7 @@ from rumormill.core.transport import HoldPeer
 from rumormill.libp2p.pubsub import prices
 from rumormill.libp2p.pubsub.checks import PendingCheck, PendingChecks
 from rumormill.libp2p.pubsub.message_id import LONGEST_MESSAGE_ID
+from rumormill.libp2p.pubsub.peer_filter import NOT_ALLOWED
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.prices import DEAR_SIGNATURE
 from rumormill.libp2p.pubsub.replays import REPLAY, AuthorStore, Replays
@@ -77,6 +78,7 @@ class Intake:
         self._tell_duplicate = pubsub.listeners.duplicate
         self._listening = pubsub.listening
         self._blacklisted = pubsub.blacklisted.authors
+        self._admittance = pubsub.admittance
         self._subscribed = pubsub.subscribed
         self._hold_checks = parameters.hold_checks_per_peer
         self._hold_bytes = parameters.max_check_bytes // 32
@@ -103,6 +105,9 @@ class Intake:
         if self._blacklisted and message.sender_id in self._blacklisted:
             # No blame for who passes it on: our list is nobody else's.
             self._ignore(message, peer, {peer: None}, "blacklisted_author", now)
+            return
+        if self._admittance.allows is not None and not self._admittance.admits_all(peer, topics):
+            self._ignore(message, peer, {peer: None}, NOT_ALLOWED, now)
             return
         if self._transforming and rules.transform is not None:
             reason = self._open(message, rules.transform, peer)
