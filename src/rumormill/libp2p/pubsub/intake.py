@@ -20,6 +20,7 @@ from rumormill.core.trace import DELIVERED, TraceEvent
 from rumormill.core.transport import HoldPeer
 from rumormill.libp2p.pubsub import prices
 from rumormill.libp2p.pubsub.checks import PendingCheck, PendingChecks
+from rumormill.libp2p.pubsub.last_seen import LastSeenCache
 from rumormill.libp2p.pubsub.message_id import LONGEST_MESSAGE_ID
 from rumormill.libp2p.pubsub.peer_filter import NOT_ALLOWED
 from rumormill.libp2p.pubsub.peers import PeerState
@@ -60,7 +61,9 @@ class Intake:
         self._name_of = name_of
         self._own_id = pubsub.author.peer_id
         self._parameters = parameters
-        self.seen = SeenCache(parameters.seen_ttl, parameters.max_seen)
+        kind = SeenCache if parameters.seen_from == "first" else LastSeenCache
+        self.seen = kind(parameters.seen_ttl, parameters.max_seen)
+        self._renew = self.seen.renew
         self.replays: Replays | None = None
         if parameters.refuse_replays:
             window, most = parameters.longest_overtaking, parameters.max_authors
@@ -124,6 +127,8 @@ class Intake:
             self._reject(message, peer, {peer: None}, "bad_message_id", now)
         elif message_id in self.seen.ids:
             self._on_duplicate(message, peer)
+            if self._renew is not None:
+                self._renew(message_id, now)
             for tell in self._tell_duplicate:
                 tell(message, peer, now)
         elif self.replays is not None and self.replays.is_replay(message, now):
