@@ -16,6 +16,7 @@ from rumormill.libp2p.effects import (
     TopicCommand,
 )
 from rumormill.libp2p.gossipsub.direct import AddDirectPeer, RemoveDirectPeer
+from rumormill.libp2p.gossipsub.peer_exchange import ExchangeFilter, FilterExchange
 from rumormill.libp2p.stack.multiaddr import Multiaddr
 from rumormill.live.driver import Driver
 from rumormill.live.message_network import MessageNetwork
@@ -74,3 +75,12 @@ class PeerChoices(MessageNetwork):
         """
         self._check_open()
         self._driver.feed(FilterPeers(allows))
+
+    def filter_exchange(self, names: ExchangeFilter | None) -> None:
+        """Let a function say which peers we name to others in peer exchange; None: all of them.
+
+        It gets a peer and the addresses of its signed record, none if we have none. gossipsub only,
+        and of use with ``peer_exchange``.
+        """
+        self._check_open()
+        self._driver.feed(FilterExchange(names))
