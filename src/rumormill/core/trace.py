@@ -72,6 +72,7 @@ DUPLICATE = "duplicate"  # another copy
 REJECTED = "rejected"  # not passed on, the sender pays; fields: reason
 IGNORED = "ignored"  # not passed on, nobody pays; fields: reason
 DROPPED = "dropped"  # lost for want of room; fields: what, reason, count
+FILTERED = "filtered"  # delivered, but not to a subscription whose filter says no; fields: reason
 SPARED = "spared"  # a copy not sent, as the peer said IDONTWANT; fields: reason
 SLOW_PEER = "slow_peer"  # it takes less than it is sent, told once a heartbeat; fields: lost
 HELD_BACK = "held_back"  # nothing is taken of a peer for a while; fields: reason, seconds
@@ -92,8 +93,8 @@ SOURCE_RESUMED = "source_resumed"
 # a ``count`` stands for so many (``since``: when the first happened; ``time``: the last).
 REPEATABLE = frozenset(
     (
-        REJECTED, IGNORED, DROPPED, SPARED, HELD_BACK, PROTOCOL_ERROR, CONNECTION_REFUSED,
-        CONNECTION_FAILED, PACKET_SENT, PACKET_RECEIVED,
+        REJECTED, IGNORED, DROPPED, FILTERED, SPARED, HELD_BACK, PROTOCOL_ERROR,
+        CONNECTION_REFUSED, CONNECTION_FAILED, PACKET_SENT, PACKET_RECEIVED,
     )
 )  # fmt: skip
 """Kinds of which only the number matters: who, why, how many, how large."""

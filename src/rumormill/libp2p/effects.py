@@ -10,6 +10,7 @@ Two machines, one inside the other:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from rumormill.core.machine import (
@@ -35,6 +36,7 @@ from rumormill.core.machine import (
 )
 from rumormill.core.trace import TraceEvent
 from rumormill.core.transport import HoldPeer, RestPeer
+from rumormill.libp2p.wire.signing import Author
 
 
 class StreamRestarted(NamedTuple):
@@ -95,13 +97,40 @@ class FromRouter(NamedTuple):
 
 
 class Blacklist(NamedTuple):
-    """Have nothing to do with ``peer`` any more, nor with messages that it wrote; or again."""
+    """Have nothing to do with ``peer`` any more, nor with messages that it wrote; or again.
+
+    ``seconds``: for how long; for good if None.
+    """
 
     peer: Peer
     listed: bool = True
+    seconds: float | None = None
 
 
-TopicCommand: TypeAlias = PublishMany | BeginRelay | EndRelay
+PeerFilter: TypeAlias = Callable[[Peer, str], bool]
+"""Whether the peer may take part in the topic. It is asked in the midst of the work: be quick."""
+
+
+class FilterPeers(NamedTuple):
+    """Let ``allows`` say which peers may take part in which topics; all of them, if it is None."""
+
+    allows: PeerFilter | None
+
+
+class PublishOtherwise(NamedTuple):
+    """Publish ``data`` otherwise than ``Publish`` does; answered by the same ``Published``."""
+
+    topics: tuple[str, ...]
+    data: bytes
+    local: bool = False
+    """Only to our own subscriptions: no peer hears of it."""
+    gossip: bool = True
+    """Whether the message is kept for peers that ask for it, and told of to some others."""
+    author: Author | None = None
+    """Who signs it, in place of ourselves."""
+
+
+TopicCommand: TypeAlias = PublishMany | PublishOtherwise | BeginRelay | EndRelay | FilterPeers
 """What only this family's applications can want of a topic."""
 
 PubsubInput: TypeAlias = (

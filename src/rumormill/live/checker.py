@@ -190,11 +190,11 @@ class Checker:
         opinions: list[Opinion] = []
         tasks: list[asyncio.Task[Opinion]] = []
         for message in self._subject.messages(check.subject, check.peer):
-            opinion = self._validators.judge(message)
-            if isinstance(opinion, Opinion):
-                opinions.append(opinion)
-            else:
-                tasks.append(opinion)
+            for opinion in self._validators.judge(message):
+                if isinstance(opinion, Opinion):
+                    opinions.append(opinion)
+                else:
+                    tasks.append(opinion)
         return opinions, tasks
 
     def _failed(self, error: BaseException) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Never
 
 from rumormill.core.machine import Deliver
 from rumormill.core.message import Message
 from rumormill.live.driver import Driver
+from rumormill.live.message_filter import FilteredSubscription, MessageFilter
 from rumormill.live.subscription import Subscription, SubscriptionHooks, WhenFull
 
 DeliverListener = Callable[[Message], object]
@@ -19,7 +21,8 @@ class Deliveries:
     * ``hold(paused)`` is called when the first subscription wants peers held back, and when the
       last no longer does;
     * ``left(topic)`` when the last subscription of a topic is closed;
-    * ``dropped`` for each message that a full subscription lost.
+    * ``dropped`` for each message that a full subscription lost;
+    * ``filtered`` for each that the filter of a subscription left out.
     """
 
     def __init__(
@@ -29,10 +32,12 @@ class Deliveries:
         hold: Callable[[bool], None],
         left: Callable[[str], None],
         dropped: Callable[[Subscription, Message], None],
+        filtered: Callable[[Subscription, Message, str], None],
     ) -> None:
         self._driver = driver
         self._hold = hold
         self._topic_left = left
+        self._filtered = filtered
         self._hooks = SubscriptionHooks(self._left, self._filled, dropped)
         self._subscriptions: dict[str, tuple[Subscription, ...]] = {}
         self._full: dict[Subscription, None] = {}
@@ -66,9 +71,11 @@ class Deliveries:
         buffer: int,
         buffer_bytes: int,
         when_full: WhenFull,
+        only: MessageFilter | None = None,
     ) -> Subscription:
         """Add a subscription; ``tell`` is called if it is the first of its topic."""
-        subscription = Subscription(
+        kind = Subscription if only is None else partial(FilteredSubscription, only, self._filtered)
+        subscription = kind(
             topic, self._hooks, buffer=buffer, buffer_bytes=buffer_bytes, when_full=when_full
         )
         others = self._subscriptions.get(topic, ())

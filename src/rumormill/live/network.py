@@ -34,6 +34,7 @@ from rumormill.live.changes import Changes
 from rumormill.live.checker import Checker, Subject
 from rumormill.live.deliveries import Deliveries, DeliverListener
 from rumormill.live.driver import Driver, TraceListener
+from rumormill.live.message_filter import MessageFilter
 from rumormill.live.relay import Relay, Relays
 from rumormill.live.subscription import Subscription, WhenFull
 from rumormill.live.summaries import EACH
@@ -100,6 +101,7 @@ class Network(ABC):
             hold=self._hold,
             left=self._unsubscribe,
             dropped=self._overflowed,
+            filtered=self._left_out,
         )
         self._trace_listeners = TraceListeners(
             driver, each=trace_each, more=self.repeatable, peers=self._trace_peers
@@ -235,11 +237,14 @@ class Network(ABC):
             [await self.publish(topic, each, ready=ready, timeout=timeout) for each in several]
         )
 
-    async def _judge_own(self, topics: tuple[str, ...], data: bytes) -> None:
+    async def _judge_own(
+        self, topics: tuple[str, ...], data: bytes, author: str | None = None
+    ) -> None:
         for topic in topics:
             if topic in self._validators:
                 now = self._driver.now()
-                message = Message(topic, data, self.id, network=self.name, received_at=now)
+                sender = author or self.id
+                message = Message(topic, data, sender, network=self.name, received_at=now)
                 await self._validators.judge_own(message)
 
     async def _wait_ready(self, topics: tuple[str, ...], seconds: float) -> None:
@@ -299,12 +304,14 @@ class Network(ABC):
         buffer: int = 1024,
         when_full: WhenFull | None = None,
         buffer_bytes: int = 16 * 1024 * 1024,
+        only: MessageFilter | None = None,
     ) -> Subscription:
         """Listen to a topic from now on.
 
         ``buffer`` messages, and ``buffer_bytes`` of their data, may wait to be read; then
         ``when_full`` says what happens: see :mod:`rumormill.live.subscription`. A topic may have
-        several subscriptions; each gets every message.
+        several subscriptions; each gets every message, or with ``only`` those of which this says
+        True: see :mod:`rumormill.live.message_filter`.
         """
         self._check_open()
         check_topic(topic)
@@ -314,6 +321,7 @@ class Network(ABC):
             buffer=buffer,
             buffer_bytes=buffer_bytes,
             when_full=when_full or self.when_full,
+            only=only,
         )
 
     def _answer_checks(self, answers: list[Checked]) -> None:
@@ -329,6 +337,9 @@ class Network(ABC):
         self._trace(
             trace.DROPPED, subscription.topic, message.id, what="message", reason=why, count=1
         )
+
+    def _left_out(self, subscription: Subscription, message: Message, reason: str) -> None:
+        self._trace(trace.FILTERED, subscription.topic, message.id, reason=reason)
 
     # ---- topics, validators, what happens
 
@@ -372,13 +383,14 @@ class Network(ABC):
 
     def add_validator(
         self,
-        topic: str,
+        topic: str | None,
         function: ValidatorFunction,
         *,
         timeout: float = 5.0,
         concurrency: int = 1024,
     ) -> None:
-        """Let ``function`` judge every message of the topic before it is passed on.
+        """Let ``function`` judge every message of the topic before it is passed on; of every topic,
+        if it is None.
 
         See :mod:`rumormill.live.validation`. An ``async`` function has ``timeout`` seconds, and at
         most ``concurrency`` of its calls are under way at once; messages past that are dropped,
@@ -386,8 +398,8 @@ class Network(ABC):
         """
         self._validators.add(topic, function, timeout=timeout, concurrency=concurrency)
 
-    def remove_validator(self, topic: str) -> None:
-        """Pass on the messages of the topic without asking."""
+    def remove_validator(self, topic: str | None) -> None:
+        """Pass on the messages of the topic without asking; None: end the one for all topics."""
         self._validators.remove(topic)
 
     @property

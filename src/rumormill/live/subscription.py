@@ -63,6 +63,8 @@ class Subscription:
         self.when_full = when_full
         self.dropped = 0
         """Messages of this topic that were lost because the buffer was full."""
+        self.filtered = 0
+        """Messages of this topic that the filter of this subscription left out, if it has one."""
         self._hooks = hooks
         self._buffer, self._buffer_bytes = buffer, buffer_bytes
         self._messages: deque[Message] = deque()

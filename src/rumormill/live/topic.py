@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from rumormill.core.errors import LocalProtocolError
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import check_topic
+from rumormill.live.message_filter import MessageFilter
 from rumormill.live.relay import Relay
 from rumormill.live.subscription import Subscription, WhenFull
 from rumormill.live.topic_events import TopicEvents
@@ -60,11 +61,12 @@ class Topic:
         buffer: int = 1024,
         when_full: WhenFull | None = None,
         buffer_bytes: int = 16 * 1024 * 1024,
+        only: MessageFilter | None = None,
     ) -> Subscription:
         """See :meth:`Network.subscribe`."""
         self._check_joinable("subscribed to")
         return self.network.subscribe(
-            self.name, buffer=buffer, when_full=when_full, buffer_bytes=buffer_bytes
+            self.name, buffer=buffer, when_full=when_full, buffer_bytes=buffer_bytes, only=only
         )
 
     def relay(self) -> Relay:

@@ -9,6 +9,10 @@ message: it never stops the node.
         return len(message.data) < 200
 
     network.add_validator("weather", short)
+    network.add_validator(None, known_author)  # for all topics, asked before that of the topic
+
+What several say of one message: one that rejects it counts most, then one that has no time for it,
+then one that ignores it. Whom the first rejects at once, the second is not asked about.
 """
 
 from __future__ import annotations
@@ -50,11 +54,12 @@ class Opinion(NamedTuple):
 
 
 ACCEPTED = Opinion(Verdict.ACCEPT)
+REJECTED = Opinion(Verdict.REJECT, "validator")
 OPINIONS: dict[object, Opinion] = {
     Accept: ACCEPTED,
     True: ACCEPTED,
-    Reject: Opinion(Verdict.REJECT, "validator"),
-    False: Opinion(Verdict.REJECT, "validator"),
+    Reject: REJECTED,
+    False: REJECTED,
     Ignore: Opinion(Verdict.IGNORE, "validator"),
 }
 FAILED = Opinion(Verdict.IGNORE, "validator_failed")
@@ -62,18 +67,19 @@ TIMED_OUT = Opinion(Verdict.IGNORE, "validator_timeout")
 OVERLOADED = Opinion(Verdict.OVERLOADED, "validator_overloaded")
 
 GRAVITY = (Verdict.REJECT, Verdict.OVERLOADED, Verdict.IGNORE, Verdict.ACCEPT)
-"""Which verdict counts when a message has several topics and their validators differ."""
+"""Which verdict counts when a message has several validators, or topics, and they differ."""
 
 
 class _Validator:
-    """The validator of one topic."""
+    """The validator of one topic, or of all."""
 
-    __slots__ = ("concurrency", "function", "running", "timeout", "topic", "warned")
+    __slots__ = ("concurrency", "function", "of", "running", "timeout", "warned")
 
     def __init__(
-        self, topic: str, function: ValidatorFunction, timeout: float, concurrency: int
+        self, of: str, function: ValidatorFunction, timeout: float, concurrency: int
     ) -> None:
-        self.topic = topic
+        self.of = of
+        """Whose validator it is, for sentences."""
         self.function = function
         self.timeout = timeout
         self.concurrency = concurrency
@@ -85,9 +91,9 @@ class _Validator:
         if not self.warned:
             self.warned = True
             log.warning(
-                "the validator of %r failed, its message is ignored; "
+                "the validator of %s failed, its message is ignored; "
                 "further failures are only counted: %s",
-                self.topic,
+                self.of,
                 problem,
                 exc_info=problem if isinstance(problem, BaseException) else None,
             )
@@ -115,19 +121,20 @@ class _Validator:
 
 
 class Validators:
-    """The validators of a network, at most one for each topic."""
+    """The validators of a network: at most one for each topic, and one for all topics."""
 
     def __init__(self, total_concurrency: int = 8192) -> None:
         self._validators: dict[str, _Validator] = {}
+        self._of_all: _Validator | None = None
         self._total = total_concurrency
         self._tasks: set[asyncio.Task[Opinion]] = set()
         self._closed = False
 
     def __contains__(self, topic: str) -> bool:
-        return topic in self._validators
+        return topic in self._validators or self._of_all is not None
 
     def __bool__(self) -> bool:
-        return bool(self._validators)
+        return bool(self._validators) or self._of_all is not None
 
     @property
     def running(self) -> int:
@@ -135,28 +142,44 @@ class Validators:
         return len(self._tasks)
 
     def add(
-        self, topic: str, function: ValidatorFunction, *, timeout: float, concurrency: int
+        self, topic: str | None, function: ValidatorFunction, *, timeout: float, concurrency: int
     ) -> None:
-        """Let ``function`` judge the messages of ``topic`` from now on."""
-        check_topic(topic)
-        if topic in self._validators:
-            raise LocalProtocolError(f"the topic {topic!r} has a validator; remove it first")
+        """Let ``function`` judge the messages of ``topic`` from now on; of every topic, if None."""
+        if topic is not None:
+            check_topic(topic)
+        if self._of_all is not None if topic is None else topic in self._validators:
+            who = "all topics have" if topic is None else f"the topic {topic!r} has"
+            raise LocalProtocolError(f"{who} a validator; remove it first")
         if timeout <= 0:
             raise ConfigError("timeout", f"must be above 0, not {timeout}")
         if concurrency < 1:
             raise ConfigError("concurrency", f"must be at least 1, not {concurrency}")
-        self._validators[topic] = _Validator(topic, function, timeout, concurrency)
+        if topic is None:
+            self._of_all = _Validator("all topics", function, timeout, concurrency)
+        else:
+            self._validators[topic] = _Validator(repr(topic), function, timeout, concurrency)
 
-    def remove(self, topic: str) -> None:
-        """Forget the validator of ``topic``."""
-        if self._validators.pop(topic, None) is None:
-            raise LocalProtocolError(f"the topic {topic!r} has no validator")
+    def remove(self, topic: str | None) -> None:
+        """Forget the validator of ``topic``, or with None that of all topics."""
+        if topic is not None:
+            if self._validators.pop(topic, None) is None:
+                raise LocalProtocolError(f"the topic {topic!r} has no validator")
+        elif self._of_all is None:
+            raise LocalProtocolError("there is no validator of all topics")
+        else:
+            self._of_all = None
 
-    def judge(self, message: Message) -> Opinion | asyncio.Task[Opinion]:
-        """Ask the validator of the message's topic; a task if the answer takes time."""
+    def judge(self, message: Message) -> list[Opinion | asyncio.Task[Opinion]]:
+        """Ask the validators of the message: an opinion of each, or a task if it takes time."""
         validator = self._validators.get(message.topic)
-        if validator is None:
-            return ACCEPTED
+        if self._of_all is None:
+            return [] if validator is None else [self._ask(validator, message)]
+        first = self._ask(self._of_all, message)
+        if validator is None or first == REJECTED:
+            return [first]
+        return [first, self._ask(validator, message)]
+
+    def _ask(self, validator: _Validator, message: Message) -> Opinion | asyncio.Task[Opinion]:
         full = validator.running >= validator.concurrency or len(self._tasks) >= self._total
         if full or self._closed:
             return OVERLOADED
@@ -194,15 +217,18 @@ class Validators:
 
         Raises :class:`ClosedError` if we are closed meanwhile.
         """
-        judged = self.judge(message)
-        opinion = judged if isinstance(judged, Opinion) else await self._own_outcome(judged)
-        if opinion is None:
-            raise ClosedError(
-                f"the network was closed before the validator of {message.topic!r} answered"
-            )
-        if opinion.verdict != Verdict.ACCEPT:
-            why = OWN_PROBLEMS.get(opinion, "refused the message")
-            raise RejectedError(f"the validator of {message.topic!r} {why}")
+        for validator in (self._of_all, self._validators.get(message.topic)):
+            if validator is None:
+                continue
+            judged = self._ask(validator, message)
+            opinion = judged if isinstance(judged, Opinion) else await self._own_outcome(judged)
+            if opinion is None:
+                raise ClosedError(
+                    f"the network was closed before the validator of {validator.of} answered"
+                )
+            if opinion.verdict != Verdict.ACCEPT:
+                why = OWN_PROBLEMS.get(opinion, "refused the message")
+                raise RejectedError(f"the validator of {validator.of} {why}")
 
     async def _own_outcome(self, task: asyncio.Task[Opinion]) -> Opinion | None:
         try:
@@ -227,7 +253,7 @@ class Validators:
 
 
 OWN_PROBLEMS = {
-    OPINIONS[Reject]: "rejected the message",
+    REJECTED: "rejected the message",
     OPINIONS[Ignore]: "ignored the message",
     FAILED: "failed on the message",
     TIMED_OUT: "took too long over the message",

@@ -10,14 +10,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
-from tests.helpers.interop.peer_process import Event, RouterPeer
+from tests.helpers.interop.parts import PartsPeer
+from tests.helpers.interop.peer_process import Event
 from tests.helpers.interop.real_peers import SOURCES, cached, require_tools, run_build
 
 PROGRAM = "rumormill-go-peer"
 ECHO = "/rumormill/echo/1.0.0"
 
 
-class GoPeer(RouterPeer):
+class GoPeer(PartsPeer):
     """One running go node. Leaving the context stops it."""
 
     language = "go"

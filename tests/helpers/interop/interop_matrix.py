@@ -183,7 +183,6 @@ LIBP2P_ABSENT: dict[tuple[str, str], str] = {
         for behaviour in (EXTENSIONS, PARTS)
         for peer in ("js", "py")
     },
-    (PARTS, "go"): "a matter of the extension: tested with rust",
     **{
         (behaviour, "py"): "tested with the others"
         for behaviour in (CALM, DONT_WANT, EXCHANGE, COMPOSITION)

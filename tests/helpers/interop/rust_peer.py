@@ -6,13 +6,12 @@ compiled once for each version of ``Cargo.toml``: some minutes on a small machin
 
 from __future__ import annotations
 
-import base64
 import shutil
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from tests.helpers.interop.peer_process import RouterPeer
+from tests.helpers.interop.parts import PartsPeer
 from tests.helpers.interop.real_peers import SOURCES, cached, require_tools, run_build
 
 PROGRAM = "rumormill-rust-peer"
@@ -20,26 +19,10 @@ PROGRAM = "rumormill-rust-peer"
 LONGEST_BUILD = 1500
 
 
-class RustPeer(RouterPeer):
+class RustPeer(PartsPeer):
     """One running rust node. Leaving the context stops it."""
 
     language = "rust"
-
-    async def publish_partial(
-        self, topic: str, group: bytes, parts: Sequence[bytes | None]
-    ) -> None:
-        """Offer a message in parts, as ``PartList`` has them; None stands for what it lacks."""
-        encoded = [part and base64.b64encode(part).decode() for part in parts]
-        group_base64 = base64.b64encode(group).decode()
-        await self._command(
-            "publish_partial", topic=topic, group_base64=group_base64, parts=encoded
-        )
-
-    async def assembled(self, topic: str, group: bytes, *, timeout: float = 30) -> list[bytes]:
-        """Wait until peers have brought it the last part of a message; returns all parts."""
-        fields = {"topic": topic, "group_base64": base64.b64encode(group).decode()}
-        told = await self.expect("parts", complete=True, timeout=timeout, **fields)
-        return [base64.b64decode(part) for part in told["parts"]]
 
 
 StartRustPeer: TypeAlias = Callable[..., Awaitable[RustPeer]]

@@ -11,7 +11,11 @@ from rumormill.core.machine import Connect, PeerJoined
 from rumormill.core.protobuf import bytes_field
 from rumormill.libp2p.gossipsub import MESHSUB_1_0, MESHSUB_1_1, MESHSUB_1_2, MESHSUB_1_3
 from rumormill.libp2p.gossipsub.leads import MOST_LEADS
-from rumormill.libp2p.gossipsub.peer_exchange import MOST_PRUNES, MOST_RECORD_BYTES
+from rumormill.libp2p.gossipsub.peer_exchange import (
+    MOST_PRUNES,
+    MOST_RECORD_BYTES,
+    FilterExchange,
+)
 from rumormill.libp2p.pubsub.floodsub import FLOODSUB
 from rumormill.libp2p.wire import Control, ExchangedPeer, Graft, Prune, Rpc, length_prefixed
 from tests.helpers.libp2p import wire_vectors
@@ -64,6 +68,55 @@ def test_of_a_peer_whose_record_we_lack_only_the_id_is_named() -> None:
     leave(bench)
     (prune,) = bench.prunes_to("ann")
     assert prune.peers == (ExchangedPeer(identity("bob").peer_id),)
+
+
+def test_the_application_says_who_may_be_named() -> None:
+    bench = ExchangeBench()
+    bench.meet("ann", "bob")
+    bench.meet("cyd", records=False)
+    asked: dict[str, tuple[str, ...]] = {}
+
+    def but_bob(peer: str, addresses: tuple[str, ...]) -> bool:
+        asked[peer] = addresses
+        return peer != name("bob")
+
+    bench.feed(FilterExchange(but_bob))
+    leave(bench)
+    (prune,) = bench.prunes_to("ann")
+    assert prune.peers == (ExchangedPeer(identity("cyd").peer_id),)
+    assert asked[name("bob")]
+    assert asked[name("cyd")] == ()
+    assert bench.events(trace.IGNORED, peer=name("bob"), reason="exchange_withheld")
+    (prune,) = bench.prunes_to("bob")
+    assert {each.peer_id for each in prune.peers} == {identity(o).peer_id for o in ("ann", "cyd")}
+
+
+def test_others_take_the_place_of_those_who_may_not_be_named() -> None:
+    bench = ExchangeBench(prune_peers=2)
+    bench.meet("ann", "bob", "cyd", "dan", "eve")
+    allowed = {name("dan"), name("eve")}
+    bench.feed(FilterExchange(lambda peer, _: peer in allowed))
+    leave(bench)
+    (prune,) = bench.prunes_to("ann")
+    assert {each.peer_id for each in prune.peers} == {identity(o).peer_id for o in ("dan", "eve")}
+
+
+def test_a_filter_of_the_exchange_that_fails_names_nobody_and_does_no_harm() -> None:
+    bench = ExchangeBench()
+    bench.meet("ann", "bob")
+
+    def broken(peer: str, addresses: tuple[str, ...]) -> bool:
+        raise LookupError(peer)
+
+    bench.feed(FilterExchange(broken))
+    leave(bench)
+    assert bench.prunes_to("ann") == [Prune(TOPIC, 10)]
+    assert bench.events(trace.IGNORED, reason="exchange_filter_failed")
+    bench.subscribe(TOPIC)
+    bench.feed(FilterExchange(None))
+    bench.run_until(bench.now + 100.0)
+    leave(bench)
+    assert any(prune.peers for prune in bench.prunes_to("ann"))
 
 
 def test_nobody_is_named_unless_we_were_told_to() -> None:

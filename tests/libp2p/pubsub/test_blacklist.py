@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rumormill.core import trace
 from rumormill.core.errors import ConfigError
@@ -76,3 +78,90 @@ def test_what_is_no_peer_id_is_refused_with_its_key() -> None:
     with pytest.raises(ConfigError) as caught:
         PubsubParameters(blacklist=("villain",))
     assert caught.value.key == "blacklist"
+
+
+# ---- for a time
+
+
+def test_an_entry_with_a_time_ends_by_itself_and_the_trace_says_so() -> None:
+    bench = listening()
+    bench.join(VILLAIN, "t", protocol=FLOODSUB)
+    bench.feed(Blacklist(VILLAIN, seconds=60.0))
+    assert VILLAIN not in bench.pubsub.peers
+    bench.run_until(59.9)
+    bench.join(VILLAIN, "t", protocol=FLOODSUB)
+    bench.send_message("ann", signed("villain", "t", b"rain", 1))
+    assert VILLAIN not in bench.pubsub.peers
+    assert not bench.delivered()
+    bench.run_until(60.0)
+    assert [event.time for event in bench.events("blacklist_ended", peer=VILLAIN)] == [60.0]
+    bench.join(VILLAIN, "t", protocol=FLOODSUB)
+    bench.send_message("ann", signed("villain", "t", b"sun", 2))
+    assert VILLAIN in bench.pubsub.peers
+    assert [each.data for each in bench.delivered()] == [b"sun"]
+    assert bench.pubsub.sizes()["blacklisted"] == 0
+
+
+def test_of_two_ends_the_later_one_counts_and_for_good_is_the_latest() -> None:
+    peers = BlacklistedPeers(["ann"])
+    peers.add("ann", until=5.0)
+    peers.add("bob", until=9.0)
+    peers.add("bob", until=7.0)
+    peers.add("cid", until=3.0)
+    peers.add("cid", until=8.0)
+    assert peers.end(now=8.5) == ["cid"]
+    assert peers.end(now=9.0) == ["bob"]
+    assert "ann" in peers
+    assert peers.next_end == float("inf")
+
+
+def test_who_is_taken_off_the_list_early_does_not_end_again() -> None:
+    bench = listening()
+    bench.feed(Blacklist(VILLAIN, seconds=60.0))
+    bench.feed(Blacklist(VILLAIN, listed=False))
+    bench.run_until(100.0)
+    assert not bench.events("blacklist_ended")
+
+
+def test_entries_with_a_time_are_bounded_and_the_one_that_ends_first_makes_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rumormill.libp2p.pubsub.blacklist.MOST_ENDING", 3)
+    bench = listening(VILLAIN)
+    for number, seconds in enumerate((50.0, 10.0, 30.0, 40.0)):
+        bench.feed(Blacklist(f"peer{number}", seconds=seconds))
+    assert bench.pubsub.sizes()["blacklisted"] == 4
+    assert "peer1" not in bench.pubsub.blacklisted
+    assert VILLAIN in bench.pubsub.blacklisted, "who is listed for good stays"
+    (lost,) = bench.events(trace.DROPPED, reason="blacklist_full")
+    assert lost.peer == "peer1"
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["add", "add for good", "remove", "end"]),
+            st.sampled_from("abcd"),
+            st.integers(1, 20),
+        )
+    )
+)
+def test_the_list_agrees_with_a_plain_table_of_ends(steps: list[tuple[str, str, int]]) -> None:
+    peers, plain = BlacklistedPeers(), dict[str, float]()
+    for step, peer, time in steps:
+        if step == "add":
+            peers.add(peer, until=float(time))
+            plain[peer] = max(plain.get(peer, 0.0), float(time))
+        elif step == "add for good":
+            peers.add(peer)
+            plain[peer] = float("inf")
+        elif step == "remove":
+            peers.remove(peer)
+            plain.pop(peer, None)
+        else:
+            over = {each for each, end in plain.items() if end <= time}
+            assert set(peers.end(float(time))) == over
+            plain = {each: end for each, end in plain.items() if each not in over}
+        assert {each for each in "abcd" if each in peers} == set(plain)
+        assert peers.authors == {each.encode() for each in plain}
+        assert peers.next_end == min(plain.values(), default=float("inf"))

@@ -30,7 +30,9 @@ from rumormill.libp2p.effects import (
     BeginRelay,
     Blacklist,
     EndRelay,
+    FilterPeers,
     HeldBack,
+    PublishOtherwise,
     PubsubInput,
     RouterInput,
     StreamLost,
@@ -274,7 +276,9 @@ def test_every_input_is_taken_and_what_is_none_is_refused() -> None:
         StreamRestarted("ann"), StreamLost("ann"), StreamRenewed("ann"), Subscribe("t"),
         Publish(("t",), b"rain"), Checked(7, "accept"), CheckedMany(()), Unsubscribe("t"),
         HeldBack("ann", "frames", 1.0), BeginRelay("t"), PublishMany(("t",), (b"sun",)),
-        EndRelay("t"), PeerLeft("ann"), Blacklist("ann"), AddDirectPeer("bob"),
+        EndRelay("t"), PeerLeft("ann"), Blacklist("ann"), FilterPeers(None),
+        PublishOtherwise(("t",), b"fog"),
+        AddDirectPeer("bob"),
     ]  # fmt: skip
     kinds = set(get_args(PubsubInput)) - {RouterInput}
     assert {type(each) for each in inputs} == kinds | {AddDirectPeer}

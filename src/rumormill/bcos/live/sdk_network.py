@@ -28,6 +28,7 @@ from rumormill.core.receipt import Receipt
 from rumormill.core.trace import CONNECTION_REFUSED
 from rumormill.core.transport import Dial
 from rumormill.live.driver import Driver
+from rumormill.live.message_filter import MessageFilter
 from rumormill.live.network import SHIFTS
 from rumormill.live.subscription import Subscription, WhenFull
 from rumormill.live.transports.tls import Tls
@@ -110,12 +111,13 @@ class BcosSdkNetwork(BcosNetwork):
         buffer: int = 1024,
         when_full: WhenFull | None = None,
         buffer_bytes: int = 16 * 1024 * 1024,
+        only: MessageFilter | None = None,
     ) -> Subscription:
         """See :meth:`Network.subscribe`; of a private topic, if we have its key."""
         self._check_open()
         self._machine.check_readable(topic)
         return super().subscribe(
-            topic, buffer=buffer, when_full=when_full, buffer_bytes=buffer_bytes
+            topic, buffer=buffer, when_full=when_full, buffer_bytes=buffer_bytes, only=only
         )
 
     def _has_targets(self, topics: tuple[str, ...]) -> bool:

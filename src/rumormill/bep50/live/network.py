@@ -60,6 +60,7 @@ from rumormill.core.topic import Capabilities
 from rumormill.core.transport import Listening
 from rumormill.live.checker import Subject
 from rumormill.live.driver import Driver
+from rumormill.live.message_filter import MessageFilter
 from rumormill.live.network import Network
 from rumormill.live.subscription import Subscription, WhenFull
 from rumormill.live.transports.udp import Udp
@@ -190,19 +191,19 @@ class Bep50Network(ValueNetwork):
 
     def add_validator(
         self,
-        topic: str,
+        topic: str | None,
         function: ValidatorFunction,
         *,
         timeout: float = 5.0,
         concurrency: int = 1024,
     ) -> None:
         """See :meth:`Network.add_validator`."""
-        text = parse_topic(topic).text
+        text = None if topic is None else parse_topic(topic).text
         super().add_validator(text, function, timeout=timeout, concurrency=concurrency)
 
-    def remove_validator(self, topic: str) -> None:
+    def remove_validator(self, topic: str | None) -> None:
         """See :meth:`Network.remove_validator`."""
-        super().remove_validator(parse_topic(topic).text)
+        super().remove_validator(None if topic is None else parse_topic(topic).text)
 
     # ---- topics
 
@@ -224,6 +225,7 @@ class Bep50Network(ValueNetwork):
         buffer: int = 1024,
         when_full: WhenFull | None = None,
         buffer_bytes: int = 16 * 1024 * 1024,
+        only: MessageFilter | None = None,
     ) -> Subscription:
         """Listen to a topic from now on; the newest value comes first, as soon as it is known.
 
@@ -237,7 +239,7 @@ class Bep50Network(ValueNetwork):
         first = name.text not in self._heard
         self._joined[name.text] = self._heard[name.text] = None
         subscription = super().subscribe(
-            name.text, buffer=buffer, when_full=when_full, buffer_bytes=buffer_bytes
+            name.text, buffer=buffer, when_full=when_full, buffer_bytes=buffer_bytes, only=only
         )
         newest = None if first else self.latest(name.text)
         if newest is not None:

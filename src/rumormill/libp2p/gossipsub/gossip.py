@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
+from typing import ClassVar
 
 from rumormill.core import trace
 from rumormill.core.machine import Peer
@@ -25,6 +26,8 @@ from rumormill.libp2p.wire.message import WireMessage
 
 class Gossip(HeartbeatPart):
     """IHAVE and IWANT, both ways, under a budget per peer and heartbeat."""
+
+    keeps_messages: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -161,10 +164,12 @@ class Gossip(HeartbeatPart):
             return
         wanted: dict[bytes, None] = {}
         for each in ihave:
-            if self._pubsub.joined(each.topic):
-                wanted.update(dict.fromkeys(each.message_ids))
-            else:
+            if not self._pubsub.joined(each.topic):
                 self._ignore(peer, each.topic, "ihave_unknown_topic")
+            elif not self._pubsub.admits(peer, each.topic):
+                self._ignore(peer, each.topic, "ihave_peer_not_allowed")
+            else:
+                wanted.update(dict.fromkeys(each.message_ids))
         wanted = {each: None for each in wanted if self._lacks(each, peer)}
         usable_ids = list(filter(usable, wanted))
         if len(usable_ids) < len(wanted):
@@ -210,6 +215,11 @@ class Gossip(HeartbeatPart):
             message = self.cache.get(message_id)
             if message is None:
                 unknown.append(message_id)
+            elif not any(self._pubsub.admits(peer, topic) for topic in message.topics):
+                self._pubsub.emit(
+                    trace.IGNORED, message.topics[0], message_id, peer,
+                    reason="iwant_peer_not_allowed",
+                )  # fmt: skip
             elif self.cache.count_send(message_id, peer) > self._parameters.max_iwant_sends:
                 self._pubsub.emit(
                     trace.IGNORED, message.topics[0], message_id, peer, reason="iwant_too_often"

@@ -76,6 +76,9 @@ class Grafting:
             # It does not know that we are direct peers: a mistake in somebody's settings.
             self._ignore(peer, topic, "graft_from_direct_peer")
             mesh.say_prune(topic, peer, math.ceil(self._parameters.prune_backoff))
+        elif not self._pubsub.admits(peer, topic):
+            self._ignore(peer, topic, "graft_peer_not_allowed")
+            self._refuse(peer, topic, now)
         elif mesh.backoffs.active(topic, peer, now):
             self._penalise(peer, topic, now)
             self._reject(peer, topic, "graft_in_backoff", now)

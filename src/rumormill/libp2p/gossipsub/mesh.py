@@ -119,6 +119,11 @@ class Mesh(Part):
         if peer in self.peers(topic):
             self._remove(topic, peer, "peer", "unsubscribed", now)
 
+    def peer_barred(self, peer: Peer, topic: str, now: float) -> None:
+        """A peer may no longer take part."""
+        if peer in self.peers(topic):
+            self.prune(topic, peer, "peer_not_allowed", now, exchange=False)
+
     # ---- coming in
 
     def may_graft(self, topic: str, peer: Peer, now: float) -> bool:

@@ -8,10 +8,14 @@ A name without a record is of use if we met that peer before: rust sends no othe
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.machine import Peer, PeerJoined
+from rumormill.libp2p.effects import RouterInput
 from rumormill.libp2p.gossipsub.candidates import Candidates
 from rumormill.libp2p.gossipsub.features import EXCHANGE, MESH
 from rumormill.libp2p.gossipsub.heartbeat import HeartbeatPart
@@ -35,6 +39,18 @@ MOST_ADDRESSES = 8
 """Addresses of one peer that are dialed."""
 
 
+ExchangeFilter: TypeAlias = Callable[[Peer, tuple[str, ...]], bool]
+"""Whether a peer may be named to others; with the addresses of its signed record, if we have one.
+What the record says cannot be changed, as the peer has signed it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilterExchange(RouterInput):
+    """Let ``names`` say which peers may be named to others; all of them, if it is None."""
+
+    names: ExchangeFilter | None
+
+
 class PeerExchange(HeartbeatPart):
     """Chooses whom to name in a PRUNE, and dials whom others name in theirs."""
 
@@ -55,6 +71,8 @@ class PeerExchange(HeartbeatPart):
         """PRUNEs with peers that each got since the last heartbeat."""
         self._heard: dict[Peer, int] = {}
         """Peers that each named since the last heartbeat."""
+        self._names: ExchangeFilter | None = None
+        pubsub.on_input(FilterExchange, self._filter)
         self._leads = Leads(pubsub, parameters.exchange_dials, self._enough)
 
     # ---- naming others
@@ -88,7 +106,11 @@ class PeerExchange(HeartbeatPart):
             for each in self._candidates.of(topic, MESH)
             if each != peer and standing(each) >= 0
         ]
-        chosen = self._pubsub.random.sample(good, min(len(good), self._parameters.prune_peers))
+        most = self._parameters.prune_peers
+        if self._names is None:
+            chosen = self._pubsub.random.sample(good, min(len(good), most))
+        else:
+            chosen = self._candidates.draw_of(good, most, lambda each: self._may_name(each, topic))
         room = MOST_RECORD_BYTES
         peers: list[ExchangedPeer] = []
         for each in chosen:
@@ -98,6 +120,22 @@ class PeerExchange(HeartbeatPart):
             room -= len(record)
             peers.append(ExchangedPeer(self._pubsub.id_of(each), record))
         return tuple(peers)
+
+    def _filter(self, command: FilterExchange, now: float) -> None:
+        self._names = command.names
+
+    def _may_name(self, peer: Peer, topic: str) -> bool:
+        """What the application says; not, if it cannot."""
+        record = self._pubsub.address_book.get(peer)
+        addresses = () if record is None else tuple(map(str, record.addresses))
+        try:
+            named = self._names is None or bool(self._names(peer, addresses))
+        except Exception:
+            self._ignore(topic, peer, "exchange_filter_failed", 1)
+            return False
+        if not named:
+            self._ignore(topic, peer, "exchange_withheld", 1)
+        return named
 
     def _record_to_pass_on(self, peer: Peer) -> bytes:
         record = self._pubsub.address_book.get(peer)

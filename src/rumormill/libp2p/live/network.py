@@ -17,7 +17,6 @@ from rumormill.core.ed25519 import use_native
 from rumormill.core.errors import LocalProtocolError
 from rumormill.core.machine import (
     Hold,
-    MessageInput,
     Publish,
     Published,
     PublishedMany,
@@ -29,15 +28,8 @@ from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities, check_topic
 from rumormill.core.trace import CONNECTION_REFUSED, DROPPED, SLOW_PEER, TraceEvent
-from rumormill.core.transport import Dial, Listening, TransportInput
-from rumormill.libp2p.effects import (
-    BeginRelay,
-    Blacklist,
-    EndRelay,
-    RouterInput,
-    TopicCommand,
-)
-from rumormill.libp2p.gossipsub.direct import AddDirectPeer, RemoveDirectPeer
+from rumormill.core.transport import Dial, Listening
+from rumormill.libp2p.effects import BeginRelay, EndRelay
 from rumormill.libp2p.gossipsub.partial import (
     MakeMessage,
     OpenPartial,
@@ -56,6 +48,8 @@ from rumormill.libp2p.live.addresses import Multiaddrs
 from rumormill.libp2p.live.author_file import AuthorFile
 from rumormill.libp2p.live.key_file import load_or_create_key, new_key
 from rumormill.libp2p.live.partial_topic import PartialTopic, PartialTopics
+from rumormill.libp2p.live.peer_choices import NodeInput, PeerChoices
+from rumormill.libp2p.live.publishing import OtherPublications
 from rumormill.libp2p.live.settings import Libp2pSettings
 from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
 from rumormill.libp2p.pubsub.parameters import ENVELOPE
@@ -72,7 +66,6 @@ from rumormill.libp2p.wire.signing import verify
 from rumormill.live.checker import Subject
 from rumormill.live.dials import Dials
 from rumormill.live.driver import Driver
-from rumormill.live.message_network import MessageNetwork
 from rumormill.live.transports.tcp import Tcp
 
 DRAIN_INTERVAL = 0.005
@@ -86,7 +79,7 @@ if os.environ.get("RUMORMILL_NATIVE") == "0":
     use_native(False)
 
 
-class Libp2pNetwork(MessageNetwork):
+class Libp2pNetwork(PeerChoices, OtherPublications):
     """A gossipsub, floodsub or randomsub network."""
 
     repeatable: ClassVar[frozenset[str]] = frozenset(
@@ -101,9 +94,7 @@ class Libp2pNetwork(MessageNetwork):
         self._pubsub = _pubsub(name, settings, identity, self._authors)
         self._host = _host(settings, identity, self._pubsub)
         self._names = PeerNames()
-        self._driver: Driver[
-            MessageInput | TopicCommand | TransportInput | Dial | Blacklist | RouterInput
-        ] = Driver(self._host)
+        self._driver: Driver[NodeInput] = Driver(self._host)
         super().__init__(
             name=name,
             id=identity.peer,
@@ -294,34 +285,6 @@ class Libp2pNetwork(MessageNetwork):
         self._check_open()
         address = str(Multiaddr.parse(address))
         return await self._dials.dial(address, keep)
-
-    # ---- whom to trust, and whom not
-
-    def add_direct_peer(self, address: str) -> str:
-        """Stay connected to the peer at ``address``, which names it, and send it everything.
-
-        It should do the same with us. Returns its id. gossipsub only; those that are known from the
-        beginning are the setting ``direct_peers``.
-        """
-        self._check_open()
-        parsed = Multiaddr.parse(address)
-        if parsed.peer is None:
-            raise LocalProtocolError(f"{address!r} must end with /p2p/ and a peer id")
-        self._driver.feed(AddDirectPeer(parsed.peer, (str(parsed),)))
-        return parsed.peer
-
-    def remove_direct_peer(self, peer: str) -> None:
-        """Treat the peer like any other again; it stays connected."""
-        self._check_open()
-        self._driver.feed(RemoveDirectPeer(peer))
-
-    def blacklist(self, peer: str, listed: bool = True) -> None:
-        """Have nothing to do with the peer any more: drop it, and ignore messages that it wrote.
-
-        With ``listed=False`` it is welcome again.
-        """
-        self._check_open()
-        self._driver.feed(Blacklist(peer, listed))
 
     # ---- come and go
 

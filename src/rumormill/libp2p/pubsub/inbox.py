@@ -219,7 +219,7 @@ class Inbox:
     def _on_unsubscribed(self, peer: Peer, topic: str, now: float) -> bool:
         """Whether that is news."""
         if not self._pubsub.table.remove(peer, topic):
-            return False
+            return self._pubsub.admittance.barred.remove(peer, topic)
         self._pubsub.emit(trace.PEER_UNSUBSCRIBED, topic, peer=peer)
         for tell in self._listeners.peer_unsubscribed:
             tell(peer, topic, now)
@@ -232,6 +232,11 @@ class Inbox:
         topic = subscription.topic
         if not self._pubsub.allows(topic):
             self._pubsub.emit(trace.IGNORED, topic, peer=peer, reason="topic_not_allowed")
+            return False
+        admittance = self._pubsub.admittance
+        if admittance.allows is not None and not admittance.admits(peer, topic):
+            if not admittance.bar(peer, topic):
+                self._refuse_subscription(peer, state, topic)
             return False
         added = self._pubsub.table.add(peer, topic)
         if added is None:

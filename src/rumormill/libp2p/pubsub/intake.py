@@ -20,7 +20,9 @@ from rumormill.core.trace import DELIVERED, TraceEvent
 from rumormill.core.transport import HoldPeer
 from rumormill.libp2p.pubsub import prices
 from rumormill.libp2p.pubsub.checks import PendingCheck, PendingChecks
+from rumormill.libp2p.pubsub.last_seen import LastSeenCache
 from rumormill.libp2p.pubsub.message_id import LONGEST_MESSAGE_ID
+from rumormill.libp2p.pubsub.peer_filter import NOT_ALLOWED
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.prices import DEAR_SIGNATURE
 from rumormill.libp2p.pubsub.replays import REPLAY, AuthorStore, Replays
@@ -59,7 +61,9 @@ class Intake:
         self._name_of = name_of
         self._own_id = pubsub.author.peer_id
         self._parameters = parameters
-        self.seen = SeenCache(parameters.seen_ttl, parameters.max_seen)
+        kind = SeenCache if parameters.seen_from == "first" else LastSeenCache
+        self.seen = kind(parameters.seen_ttl, parameters.max_seen)
+        self._renew = self.seen.renew
         self.replays: Replays | None = None
         if parameters.refuse_replays:
             window, most = parameters.longest_overtaking, parameters.max_authors
@@ -77,6 +81,7 @@ class Intake:
         self._tell_duplicate = pubsub.listeners.duplicate
         self._listening = pubsub.listening
         self._blacklisted = pubsub.blacklisted.authors
+        self._admittance = pubsub.admittance
         self._subscribed = pubsub.subscribed
         self._hold_checks = parameters.hold_checks_per_peer
         self._hold_bytes = parameters.max_check_bytes // 32
@@ -104,6 +109,9 @@ class Intake:
             # No blame for who passes it on: our list is nobody else's.
             self._ignore(message, peer, {peer: None}, "blacklisted_author", now)
             return
+        if self._admittance.allows is not None and not self._admittance.admits_all(peer, topics):
+            self._ignore(message, peer, {peer: None}, NOT_ALLOWED, now)
+            return
         if self._transforming and rules.transform is not None:
             reason = self._open(message, rules.transform, peer)
             if reason is not None:
@@ -119,6 +127,8 @@ class Intake:
             self._reject(message, peer, {peer: None}, "bad_message_id", now)
         elif message_id in self.seen.ids:
             self._on_duplicate(message, peer)
+            if self._renew is not None:
+                self._renew(message_id, now)
             for tell in self._tell_duplicate:
                 tell(message, peer, now)
         elif self.replays is not None and self.replays.is_replay(message, now):

@@ -92,6 +92,8 @@ class PubsubParameters(Parameters):
     """Bytes of control in one RPC that we write: what rust reads by default."""
     seen_ttl: float = Field(default=120.0, gt=0)
     """Seconds that a message's id is remembered."""
+    seen_from: Literal["first", "last"] = "first"
+    """Whether these seconds count from the first copy of a message on, or from the last one."""
     max_seen: int = Field(default=1_000_000, ge=1)
     """Ids remembered at most; the oldest go first, counted."""
     refuse_replays: bool = False

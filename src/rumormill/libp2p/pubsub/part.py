@@ -8,6 +8,7 @@ overrides costs nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import ClassVar
 
 from rumormill.core.machine import Peer, PeerJoined
 from rumormill.libp2p.wire.message import WireMessage
@@ -21,6 +22,10 @@ class Part:
     sent it to us first, ``holders`` are all who have sent us these very bytes by the time of the
     verdict (and its author). Neither is to be changed.
     """
+
+    keeps_messages: ClassVar[bool] = False
+    """Whether :meth:`accepted` keeps messages for peers that ask later: it is not told of those
+    that their author wants to be sent and forgotten."""
 
     # ---- messages
 
@@ -93,6 +98,11 @@ class Part:
     def peer_unsubscribed(self, peer: Peer, topic: str, now: float) -> None:
         """A peer no longer listens."""
 
+    def peer_barred(self, peer: Peer, topic: str, now: float) -> None:
+        """A peer that listens may no longer take part in the topic, by the application's word: say
+        to it what is to be said. Told before :meth:`peer_unsubscribed`.
+        """
+
     def held_back(self, peer: Peer, reason: str, seconds: float, now: float) -> None:
         """A peer made us do so much for nothing that nothing is read of it for a while.
 
@@ -127,6 +137,12 @@ class Listeners:
         everyone = tuple(parts)
         self.arrived = [each.arrived for each in everyone if hears(each, "arrived")]
         self.accepted = [each.accepted for each in everyone if hears(each, "accepted")]
+        self.accepted_unkept = [
+            each.accepted
+            for each in everyone
+            if hears(each, "accepted") and not each.keeps_messages
+        ]
+        """Those of them that hear of a message that is not to be kept."""
         self.rejected = [each.rejected for each in everyone if hears(each, "rejected")]
         self.ignored = [each.ignored for each in everyone if hears(each, "ignored")]
         self.duplicate = [each.duplicate for each in everyone if hears(each, "duplicate")]
@@ -146,6 +162,7 @@ class Listeners:
         self.peer_unsubscribed = [
             each.peer_unsubscribed for each in everyone if hears(each, "peer_unsubscribed")
         ]
+        self.peer_barred = [each.peer_barred for each in everyone if hears(each, "peer_barred")]
         self.held_back = [each.held_back for each in everyone if hears(each, "held_back")]
         self.other_fields = [each.other_fields for each in everyone if hears(each, "other_fields")]
         self.join = [each.join for each in everyone if hears(each, "join")]

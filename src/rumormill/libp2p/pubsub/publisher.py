@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rumormill.core.errors import LocalProtocolError, MessageTooLargeError
-from rumormill.core.machine import Peer, Publish, Published, PublishedMany, PublishMany
+from rumormill.core.machine import Deliver, Peer, Publish, Published, PublishedMany, PublishMany
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import check_topic
 from rumormill.core.trace import PUBLISHED, TraceEvent
+from rumormill.libp2p.effects import PublishOtherwise
 from rumormill.libp2p.pubsub.intake import Intake
 from rumormill.libp2p.pubsub.lane import Parcel
 from rumormill.libp2p.pubsub.message_id import LONGEST_MESSAGE_ID, usable
@@ -19,7 +20,7 @@ from rumormill.libp2p.pubsub.rules import RuleBook, Rules
 from rumormill.libp2p.pubsub.transforms import DataTransform, outbound
 from rumormill.libp2p.wire.message import WireMessage, build_message
 from rumormill.libp2p.wire.rpc import message_frame
-from rumormill.libp2p.wire.signing import signed_message
+from rumormill.libp2p.wire.signing import Author, signed_message
 
 if TYPE_CHECKING:
     from rumormill.libp2p.pubsub.pubsub import Pubsub
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 FIELD_HEAD = 6
 """Bytes at most of tag and length before a message in its RPC."""
 
+
+PUBLISHED_HERE = "published_here"
+"""Trace event: a message for our own subscriptions only; fields: size, delivered."""
 
 MOST_TERMS = 1024
 """Topics whose terms are kept; a publisher on more of them looks them up anew."""
@@ -55,10 +59,39 @@ class Publisher:
         if len(topics) > 1:
             topics = tuple(dict.fromkeys(topics))
         message = self._make(topics, command.data, now)
-        self._accept(message, now)
+        self._accept(message, now, self._tell_accepted)
         receipt = self._send(message, now)
         self._tell_published(message, command.data, receipt, now)
         self._pubsub.effects.append(Published(receipt))
+
+    def publish_otherwise(self, command: PublishOtherwise, now: float) -> None:
+        """Publish, but only here, without keeping it for gossip, or in the name of another."""
+        topics = tuple(dict.fromkeys(command.topics))
+        message = self._make(topics, command.data, now, command.author)
+        if command.local:
+            receipt = Receipt(message.id, topics[0], fields={"local": True})
+            self._intake.remember(message, now)
+            self._deliver_here(message, command.data, now)
+        else:
+            listeners = self._pubsub.listeners
+            told = listeners.accepted if command.gossip else listeners.accepted_unkept
+            self._accept(message, now, told)
+            receipt = self._send(message, now)
+            self._tell_published(message, command.data, receipt, now)
+        self._pubsub.effects.append(Published(receipt))
+
+    def _deliver_here(self, message: WireMessage, data: bytes, now: float) -> None:
+        """Deliver, also without ``deliver_own``. Not traced as published and delivered: whoever
+        reads the trace of a network would wait for it at every other node.
+        """
+        first = len(self._pubsub.effects)
+        self._deliver(message, data, now)
+        brought = self._pubsub.effects[first:]
+        here = [effect for effect in brought if isinstance(effect, Deliver)]
+        self._pubsub.effects[first:] = here
+        self._pubsub.emit(
+            PUBLISHED_HERE, message.topics[0], message.id, size=len(data), delivered=len(here)
+        )
 
     def publish_many(self, command: PublishMany, now: float) -> None:
         """Publish several messages at once, each peer's in another order: all of them, or none."""
@@ -70,19 +103,21 @@ class Publisher:
             )
         plans = []
         for message in messages:
-            self._accept(message, now)
+            self._accept(message, now, self._tell_accepted)
             plans.append(tuple(self._targets(message, now)))
         receipts = self._send_in_turn(messages, plans)
         for message, data, receipt in zip(messages, command.several, receipts, strict=True):
             self._tell_published(message, data, receipt, now)
         self._pubsub.effects.append(PublishedMany(receipts))
 
-    def _accept(self, message: WireMessage, now: float) -> None:
+    def _accept(
+        self, message: WireMessage, now: float, told: Sequence[Callable[..., None]]
+    ) -> None:
         """The message is ours: nobody can bring it to us any more, and the router hears of it."""
         self._intake.remember(message, now)
         if message.topics != self._usefulness.last_topics:
             self._usefulness.publish_on(message.topics)
-        for tell in self._tell_accepted:
+        for tell in told:
             tell(message, None, _NOBODY, now)
 
     def _tell_published(
@@ -131,7 +166,9 @@ class Publisher:
         if len(topics) > most:
             raise LocalProtocolError(f"{len(topics)} topics for one message, {most} are allowed")
 
-    def _make(self, topics: tuple[str, ...], data: bytes, now: float) -> WireMessage:
+    def _make(
+        self, topics: tuple[str, ...], data: bytes, now: float, author: Author | None = None
+    ) -> WireMessage:
         """The message as it leaves; raises for one that no peer would take, or has already."""
         terms = self._terms.get(topics) or self._agree(topics)
         wire = data if terms.transform is None else self._outbound(topics[0], data, terms.transform)
@@ -142,7 +179,9 @@ class Publisher:
             # the node was restarted in between.
             sequence = int(now * 1e9) if self._next_sequence is None else self._next_sequence
             self._next_sequence = sequence + 1
-            message = signed_message(self._pubsub.author, wire, topics, sequence)
+            message = signed_message(author or self._pubsub.author, wire, topics, sequence)
+        elif author is not None:
+            raise LocalProtocolError(f"messages of {topics[0]!r} have no author: nobody signs them")
         else:
             message = build_message(data=wire, topics=topics)
         excess = len(message.raw) + FIELD_HEAD - terms.max_rpc_size

@@ -44,8 +44,10 @@ from rumormill.libp2p.effects import (
     BeginRelay,
     Blacklist,
     EndRelay,
+    FilterPeers,
     FromRouter,
     HeldBack,
+    PublishOtherwise,
     PubsubEffect,
     PubsubInput,
     RouterInput,
@@ -53,7 +55,7 @@ from rumormill.libp2p.effects import (
     StreamRenewed,
     StreamRestarted,
 )
-from rumormill.libp2p.pubsub.blacklist import BlacklistedPeers
+from rumormill.libp2p.pubsub.blacklist import BLACKLIST_ENDED, BlacklistedPeers
 from rumormill.libp2p.pubsub.inbox import Inbox
 from rumormill.libp2p.pubsub.intake import Intake
 from rumormill.libp2p.pubsub.lane import Parcel
@@ -61,6 +63,7 @@ from rumormill.libp2p.pubsub.outbox import NEVER, Outbox
 from rumormill.libp2p.pubsub.own_topics import OwnTopics
 from rumormill.libp2p.pubsub.parameters import ENVELOPE, PubsubParameters
 from rumormill.libp2p.pubsub.part import Listeners
+from rumormill.libp2p.pubsub.peer_filter import Admittance
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.publisher import Publisher
 from rumormill.libp2p.pubsub.replays import AuthorStore
@@ -150,6 +153,8 @@ class Pubsub:
         """What peers pay for the work that they make us do."""
         self.blacklisted = BlacklistedPeers(self.parameters.blacklist)
         """Whom we have nothing to do with."""
+        self.admittance = Admittance(self)
+        """Which peers may take part in which topics."""
         rules = RuleBook(self.parameters)
         self._intake = Intake(self, network, rules, self.name_of, author_store)
         self._publisher = Publisher(self, self._intake, rules, first_sequence)
@@ -165,6 +170,7 @@ class Pubsub:
         self._on(CheckedMany, self._on_checked_many)
         self._on(Publish, self._publisher.publish)
         self._on(PublishMany, self._publisher.publish_many)
+        self._on(PublishOtherwise, self._publisher.publish_otherwise)
         self._on(Writable, self._on_writable)
         self._on(PeerJoined, self._on_peer_joined)
         self._on(PeerLeft, self._on_peer_leaves)
@@ -177,6 +183,7 @@ class Pubsub:
         self._on(BeginRelay, self._own_topics.begin_relay)
         self._on(EndRelay, self._own_topics.end_relay)
         self._on(Blacklist, self._on_blacklist)
+        self._on(FilterPeers, self.admittance.set)
 
     # ---- the machine
 
@@ -208,6 +215,9 @@ class Pubsub:
             self.router.wake(now)
         if self.outbox.expires <= now:
             self.outbox.expire(now)
+        if self.blacklisted.next_end <= now:
+            for peer in self.blacklisted.end(now):
+                self.emit(BLACKLIST_ENDED, peer=peer)
         self.outbox.flush(now)
         return effects
 
@@ -217,6 +227,8 @@ class Pubsub:
             return self._now
         times = self._intake.seen.next_expiry(), self.router.next_wake(), self.outbox.expires
         soonest = min([time for time in times if time is not None])
+        if self.blacklisted.next_end < soonest:
+            return self.blacklisted.next_end
         return None if soonest == NEVER else soonest
 
     # ---- what others may know
@@ -242,6 +254,10 @@ class Pubsub:
     def joined(self, topic: str) -> bool:
         """Whether we take part in the topic: listen to it, or relay it."""
         return topic in self.listening
+
+    def admits(self, peer: Peer, topic: str) -> bool:
+        """Whether the application lets the peer take part in the topic."""
+        return self.admittance.allows is None or self.admittance.admits(peer, topic)
 
     def knows(self, message_id: bytes) -> bool:
         """Whether the message was seen, or is being checked right now."""
@@ -278,6 +294,7 @@ class Pubsub:
             "peers": len(self.peers),
             **self._own_topics.sizes(),
             "peer_topics": len(self.table),
+            "barred_topics": len(self.admittance.barred),
             "seen": len(self._intake.seen),
             "checks": len(self._intake.checks),
             "peer_records": len(self.address_book),
@@ -325,6 +342,7 @@ class Pubsub:
         self.toll.left(state, now)
         self.outbox.forget(peer, state)
         self.table.remove_peer(peer)
+        self.admittance.barred.remove_peer(peer)
         for tell in self.listeners.remove_peer:
             tell(peer, now)
         self.emit(trace.PEER_LEFT, peer=peer, reason=left.reason)
@@ -449,7 +467,12 @@ class Pubsub:
         if not command.listed:
             self.blacklisted.remove(peer)
             return
-        self.blacklisted.add(peer)
+        until = NEVER if command.seconds is None else now + command.seconds
+        early = self.blacklisted.add(peer, until)
+        if early is not None:
+            self.emit(
+                trace.DROPPED, peer=early, what="blacklisted", reason="blacklist_full", count=1
+            )
         if peer in self.peers:
             self.emit(trace.REJECTED, peer=peer, reason="blacklisted_peer")
             self.effects.append(Drop(peer, "blacklisted"))

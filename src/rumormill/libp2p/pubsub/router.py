@@ -72,6 +72,13 @@ class PubsubServices(Protocol):
         """Whether we listen to the topic."""
         ...
 
+    def admits(self, peer: Peer, topic: str) -> bool:
+        """Whether the application lets the peer take part in the topic.
+
+        Of :meth:`subscribers` it was asked already: this is for what others say and want.
+        """
+        ...
+
     def knows(self, message_id: bytes) -> bool:
         """Whether the message was seen, or is being checked right now."""
         ...

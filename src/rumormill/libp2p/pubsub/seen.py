@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 SWEEP_INTERVAL = 1.0
 """Seconds by which an id may outlive its time, so that ids are forgotten many at once."""
@@ -18,6 +19,9 @@ class SeenCache:
     >>> b"id" in seen
     False
     """
+
+    renew: Callable[[bytes, float], None] | None = None
+    """Called for every further copy; here there is nothing to do."""
 
     __slots__ = ("_by_age", "_most", "_ttl", "ids")
 

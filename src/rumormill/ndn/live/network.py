@@ -25,6 +25,7 @@ from rumormill.core.words import in_words
 from rumormill.live.checker import Subject
 from rumormill.live.dials import Dials
 from rumormill.live.driver import Driver
+from rumormill.live.message_filter import MessageFilter
 from rumormill.live.network import Network, as_bytes
 from rumormill.live.subscription import Subscription, WhenFull
 from rumormill.live.validation import ValidatorFunction
@@ -207,13 +208,18 @@ class NdnNetwork(Network):
         buffer: int = 1024,
         when_full: WhenFull | None = None,
         buffer_bytes: int = 16 * 1024 * 1024,
+        only: MessageFilter | None = None,
     ) -> Subscription:
         """See :meth:`Network.subscribe`; :meth:`wait_subscribed` waits for the route.
 
         A full subscription that waits lets publishers try again for a while, or go to others.
         """
         return super().subscribe(
-            canonical_topic(topic), buffer=buffer, when_full=when_full, buffer_bytes=buffer_bytes
+            canonical_topic(topic),
+            buffer=buffer,
+            when_full=when_full,
+            buffer_bytes=buffer_bytes,
+            only=only,
         )
 
     async def wait_subscribed(self, topic: str, timeout: float | None = None) -> None:
@@ -247,19 +253,19 @@ class NdnNetwork(Network):
 
     def add_validator(
         self,
-        topic: str,
+        topic: str | None,
         function: ValidatorFunction,
         *,
         timeout: float = 5.0,
         concurrency: int = 1024,
     ) -> None:
         """See :meth:`Network.add_validator`."""
-        name = canonical_topic(topic)
+        name = None if topic is None else canonical_topic(topic)
         super().add_validator(name, function, timeout=timeout, concurrency=concurrency)
 
-    def remove_validator(self, topic: str) -> None:
+    def remove_validator(self, topic: str | None) -> None:
         """See :meth:`Network.remove_validator`."""
-        super().remove_validator(canonical_topic(topic))
+        super().remove_validator(None if topic is None else canonical_topic(topic))
 
     def _judged(self, subject: Unverified, peer: str | None) -> Iterable[Message]:
         """What validators see of what is checked."""

@@ -33,6 +33,8 @@ type command struct {
 	ID      string  `json:"id"`
 	Topic   string  `json:"topic"`
 	Data    []byte  `json:"data_base64"`
+	Group   []byte  `json:"group_base64"`
+	Parts   parts   `json:"parts"`
 	Prefix  string  `json:"prefix"`
 	Count   int     `json:"count"`
 	Size    int     `json:"size"`

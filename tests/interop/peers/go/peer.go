@@ -125,6 +125,8 @@ func (p *peer) answerOfRouter(limited context.Context, given command) (fields, e
 		return router.publish(limited, given.Topic, given.Data)
 	case "publish_many":
 		return router.publishMany(limited, given)
+	case "publish_partial":
+		return router.parts.publish(given.Topic, given.Group, given.Parts)
 	case "mesh":
 		return router.mesh(given.Topic)
 	case "scores":

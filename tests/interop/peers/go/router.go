@@ -23,6 +23,7 @@ type router struct {
 	watcher *watcher
 	scores  *scoreBoard
 	bench   *bench
+	parts   *assembly
 	meshes  bool
 
 	lock          sync.Mutex
@@ -45,13 +46,21 @@ func newRouter(running context.Context, node host.Host, given arguments) (*route
 		subscriptions: map[string]*pubsub.Subscription{},
 	}
 	made.bench = &bench{router: made}
+	var err error
+	if made.parts, err = newAssembly(given.options); err != nil {
+		return nil, err
+	}
 	options, err := routerOptions(given, made.scores)
 	if err != nil {
 		return nil, err
 	}
 	options = append(options, pubsub.WithRawTracer(made.watcher))
+	options = append(options, made.parts.options()...)
 	if made.pubsub, err = maker(running, node, options...); err != nil {
 		return nil, err
+	}
+	if made.parts != nil {
+		made.parts.pubsub = made.pubsub
 	}
 	for _, topic := range given.topics {
 		if err := made.subscribe(topic); err != nil {
@@ -71,7 +80,7 @@ func (r *router) topic(name string) (*pubsub.Topic, error) {
 	if name == "" {
 		return nil, fmt.Errorf("topic is missing")
 	}
-	joined, err := r.pubsub.Join(name)
+	joined, err := r.pubsub.Join(name, r.parts.topicOptions(name)...)
 	if err == nil {
 		r.topics[name] = joined
 	}

@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from rumormill.core import trace
 from rumormill.core.machine import Drop
 from rumormill.core.protobuf import bytes_field
+from rumormill.libp2p.effects import FilterPeers
 from rumormill.libp2p.gossipsub import GossipsubParameters
 from rumormill.libp2p.gossipsub.partial import PartList
 from rumormill.libp2p.gossipsub.partial.groups import GroupTable
@@ -288,6 +289,17 @@ def test_a_peer_of_low_score_is_not_listened_to() -> None:
     bench.tells("ann", b"g", metadata=NONE)
     assert bench.took("ann") == []
     assert len(bench.events(trace.IGNORED, reason="partial_low_score")) == 1
+
+
+def test_a_peer_that_may_not_take_part_in_the_topic_is_not_listened_to() -> None:
+    bench = PartialBench()
+    bench.partner("ann")
+    bench.offer(whole())
+    bench.feed(FilterPeers(lambda peer, topic: peer != "ann"))
+    bench.forget()
+    bench.tells("ann", b"g", metadata=NONE)
+    assert bench.took("ann") == []
+    assert len(bench.events(trace.IGNORED, reason="partial_peer_not_allowed")) == 1
 
 
 def test_who_asks_again_and_again_pays_for_what_it_gets() -> None:

@@ -67,6 +67,8 @@ class PartialReceiver:
         topic = partial.topic
         if not self._options.is_open(topic):
             self._ignore(peer, topic, "partial_unknown_topic")
+        elif not self._pubsub.admits(peer, topic):
+            self._ignore(peer, topic, "partial_peer_not_allowed")
         elif self._standing.of(peer) < self._standing.thresholds.gossip:
             self._ignore(peer, topic, "partial_low_score")
         elif not 0 < len(partial.group_id) <= LONGEST_GROUP_ID:
