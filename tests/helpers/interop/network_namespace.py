@@ -37,6 +37,7 @@ CLONE_NEWNET = 0x40000000
 # Addresses are used at once, without asking whether somebody else has them.
 SETUP = f"""set -e
 ipv6() {{ if [ -d /proc/sys/net/ipv6/conf/$1 ]; then echo $3 > /proc/sys/net/ipv6/conf/$1/$2; fi; }}
+ipv6 all accept_dad 0
 ipv6 default accept_dad 0
 ip link set dev lo up
 ip link add name {INTERFACE} type veth peer name loose
