@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from rumormill.libp2p.stack.envelope import seal
 from rumormill.libp2p.stack.multiaddr import Multiaddr
-from rumormill.libp2p.stack.peer_record import sign_peer_record
+from rumormill.libp2p.stack.peer_record import PeerRecord, encode_peer_record
 from rumormill.libp2p.wire.frames import length_prefixed
 from tests.helpers.interop import discovery_vectors
 from tests.helpers.interop.discovery_vectors import (
@@ -35,6 +36,10 @@ PEERS = ("rust", "js", "go")
 PATIENCE = 20.0
 GROUP, PORT = "224.0.0.251", 5353
 SERVICE = b"\x04_p2p\x04_udp\x05local\x00"
+
+# How rust seals its records, as all did before there was a specification; it resets the stream of
+# a registration that is sealed as the specification has it.
+DOMAIN_OF_RUST, TYPE_OF_RUST = "libp2p-routing-state", b"/libp2p/routing-state-record"
 
 Start = Callable[..., Awaitable[FindingPeer]]
 
@@ -110,9 +115,10 @@ async def refusal(asker: RustPeer, point: str) -> str:
 
 async def registered(relay: RelayNode, point: str) -> list[Said]:
     """The relay registers itself, for no one else can through it; both frames."""
-    identity = relay.identity
-    record = sign_peer_record(identity, 1, [Multiaddr.parse("/ip4/127.0.0.1/tcp/4001")])
-    register = field(1, TOPIC.encode()) + field(2, record)
+    key = relay.identity
+    address = Multiaddr.parse("/ip4/127.0.0.1/tcp/4001").to_bytes()
+    record = encode_peer_record(PeerRecord(key.peer_id, 1, (address,)))
+    register = field(1, TOPIC.encode()) + field(2, seal(key, DOMAIN_OF_RUST, TYPE_OF_RUST, record))
     request = length_prefixed(b"\x08\x00" + field(2, register))
     stream = await relay.open_stream(point, RENDEZVOUS)
     await stream.write(request)
