@@ -5,7 +5,7 @@ At the end of a run, ``tests/conftest.py`` prints the matrices of what was teste
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,8 +23,10 @@ from tests.helpers.interop import (
     rust_peer,
 )
 from tests.helpers.interop.dht_peer import DhtPeer, StartDhtPeer
+from tests.helpers.interop.finding_peer import StartFindingPeers
 from tests.helpers.interop.go_peer import GoPeer, StartGoPeer
 from tests.helpers.interop.js_peer import JsPeer, StartJsPeer
+from tests.helpers.interop.network_namespace import NetworkNamespace
 from tests.helpers.interop.our_node import OpenNode, OurNode, open_our_node
 from tests.helpers.interop.peer_process import PeerProcess, RouterPeer
 from tests.helpers.interop.private_dht import PrivateDht
@@ -90,6 +92,16 @@ def py_program() -> Path:
     return py_peer.installed_program()
 
 
+# ---- a network of its own
+
+
+@pytest.fixture
+def lan() -> Iterator[NetworkNamespace]:
+    """A network with multicast that the test is in, with all the peers that it starts."""
+    with NetworkNamespace.make() as namespace, namespace.entered():
+        yield namespace
+
+
 # ---- the peers
 
 
@@ -144,6 +156,14 @@ def start_peer(request: pytest.FixtureRequest, peer: str) -> Callable[..., Await
     """Starts peers of the kind that the test's parameter ``peer`` names."""
     start: Callable[..., Awaitable[RouterPeer]] = request.getfixturevalue(f"start_{peer}_peer")
     return start
+
+
+@pytest.fixture
+def start_finding(
+    start_rust_peer: StartRustPeer, start_js_peer: StartJsPeer, start_go_peer: StartGoPeer
+) -> StartFindingPeers:
+    """Starts peers that find others, by their language: rust, js, go."""
+    return {"rust": start_rust_peer, "js": start_js_peer, "go": start_go_peer}
 
 
 # ---- the main DHT of bep50: nodes for all tests of a module, which share one event loop

@@ -1,7 +1,6 @@
 //! The node: what it is told on stdin, and what it says on stdout.
 
 use std::collections::{BTreeSet, HashMap};
-use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -10,34 +9,39 @@ use libp2p::swarm::{ConnectionId, DialError, Swarm, SwarmEvent};
 use libp2p::{Multiaddr, PeerId, identify};
 use serde_json::{Value, json};
 
+use crate::arguments::Arguments;
 use crate::assembly::{Assembly, Incoming};
+use crate::finder::Finder;
 use crate::job::Job;
 use crate::measure::{Collecting, Receiving, number_at};
 use crate::router::{
     Behaviour, BehaviourEvent, Received, Report, Sent, from_floodsub, from_gossipsub,
 };
-use crate::speech::{complain, number, say, text};
+use crate::speech::{complain, say, text};
 use crate::transform::CopyCounter;
 
-/// Messages published before the network has its turn again.
-const BURST: usize = 16;
-
-type Answer = Result<Option<Value>, String>;
+pub type Answer = Result<Option<Value>, String>;
 
 pub struct Node {
-    swarm: Swarm<Behaviour>,
+    pub(crate) swarm: Swarm<Behaviour>,
     copies: CopyCounter,
     dials: HashMap<ConnectionId, String>,
     addresses: HashMap<PeerId, Vec<Multiaddr>>,
     subscribers: HashMap<String, BTreeSet<PeerId>>,
-    job: Option<Job>,
-    receiving: Option<Receiving>,
+    pub(crate) job: Option<Job>,
+    pub(crate) receiving: Option<Receiving>,
     collecting: Option<Collecting>,
     assembly: Assembly,
+    finder: Finder,
 }
 
 impl Node {
-    pub fn new(swarm: Swarm<Behaviour>, copies: CopyCounter, assembly: Assembly) -> Self {
+    pub fn new(
+        swarm: Swarm<Behaviour>,
+        copies: CopyCounter,
+        assembly: Assembly,
+        finder: Finder,
+    ) -> Self {
         Self {
             swarm,
             copies,
@@ -48,11 +52,17 @@ impl Node {
             receiving: None,
             collecting: None,
             assembly,
+            finder,
         }
     }
 
     pub fn swarm(&mut self) -> &mut Swarm<Behaviour> {
         &mut self.swarm
+    }
+
+    /// Begins to look for others, by the ways that the command line asks for.
+    pub fn find_others(&mut self, arguments: &Arguments) -> Result<(), String> {
+        self.finder.begin(&mut self.swarm, arguments)
     }
 
     // ---- commands
@@ -105,6 +115,8 @@ impl Node {
                 let collecting = self.collecting.as_ref().ok_or("bench_reset comes first")?;
                 Ok(Some(collecting.report(Some(self.copies.count()))))
             }
+            "provide" | "find" | "find_peer" | "routing_table" | "register" | "unregister"
+            | "discover" => self.finder.obey(&mut self.swarm, name, command),
             "stop" => Ok(Some(json!({}))),
             _ => Err("no such command".into()),
         }
@@ -189,84 +201,6 @@ impl Node {
         Ok(Some(json!({"peers": peers})))
     }
 
-    // ---- long publications
-
-    fn start_job(&mut self, name: &str, command: &Value) -> Answer {
-        if self.job.is_some() {
-            return Err("another publication is under way".into());
-        }
-        let topic = text(command, "topic")?;
-        let count = number(command, "count")?;
-        let size = command["size"].as_u64().unwrap_or_default() as usize;
-        let (job, answer) = match name {
-            "publish_many" => {
-                let prefix = command["prefix"].as_str().unwrap_or_default();
-                (Job::many(topic, count, size, prefix.into()), None)
-            }
-            "bench_publish" => {
-                self.swarm
-                    .behaviour_mut()
-                    .subscribe(&format!("{topic}/ack"))?;
-                let answer = json!({"topic": topic});
-                (
-                    Job::window(topic, count, size, number(command, "window")?),
-                    Some(answer),
-                )
-            }
-            _ => {
-                let rate = command["rate"].as_f64().ok_or("rate is missing")?;
-                let answer = json!({"topic": topic});
-                (Job::rate(topic, count, size, rate), Some(answer))
-            }
-        };
-        self.job = Some(job);
-        Ok(answer)
-    }
-
-    /// How long the job under way has nothing to do; none if there is no job.
-    pub fn pause(&self) -> Option<Duration> {
-        let next = self.job.as_ref()?.next();
-        Some(next.saturating_duration_since(Instant::now()))
-    }
-
-    pub fn work(&mut self) {
-        let Some(mut job) = self.job.take() else {
-            return;
-        };
-        for _ in 0..BURST {
-            if job.complete() {
-                let (event, fields) = job.report();
-                return say(event, fields);
-            }
-            match self.publish_next(&mut job) {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(problem) => return complain(job.command(), &problem),
-            }
-        }
-        self.job = Some(job);
-    }
-
-    fn publish_next(&mut self, job: &mut Job) -> Result<bool, String> {
-        let Some(data) = job.payload()? else {
-            return Ok(false);
-        };
-        let sent = self.swarm.behaviour_mut().publish(&job.topic, data)?;
-        job.published(sent)?;
-        Ok(true)
-    }
-
-    fn bench_receive(&mut self, command: &Value) -> Answer {
-        let (topic, count) = (text(command, "topic")?, number(command, "count")?);
-        self.swarm.behaviour_mut().subscribe(&topic)?;
-        self.receiving = Some(Receiving::new(
-            topic.clone(),
-            count,
-            number(command, "window")?,
-        ));
-        Ok(Some(json!({"topic": topic})))
-    }
-
     // ---- what happens
 
     pub fn on_event(&mut self, event: SwarmEvent<BehaviourEvent>) {
@@ -283,15 +217,13 @@ impl Node {
                 peer_id,
                 info,
                 ..
-            })) => say(
-                "peer",
-                json!({
-                    "id": peer_id.to_string(),
-                    "state": "identified",
-                    "protocols": info.protocols.iter().map(AsRef::as_ref).collect::<Vec<&str>>(),
-                    "agent": info.agent_version,
-                }),
-            ),
+            })) => {
+                self.finder.identified(&mut self.swarm, &peer_id, &info);
+                say_identified(&peer_id, &info);
+            }
+            SwarmEvent::Behaviour(BehaviourEvent::Discovery(event)) => {
+                self.finder.on_event(&mut self.swarm, event);
+            }
             SwarmEvent::ConnectionEstablished {
                 peer_id,
                 connection_id,
@@ -410,26 +342,13 @@ impl Node {
             }),
         );
     }
+}
 
-    fn receive_one(&mut self) {
-        let Some(mut receiving) = self.receiving.take() else {
-            return;
-        };
-        if let Some(acknowledgement) = receiving.add() {
-            let complete = receiving.complete();
-            if complete {
-                say("bench", receiving.report());
-            }
-            let topic = format!("{}/ack", receiving.topic);
-            match self.swarm.behaviour_mut().publish(&topic, acknowledgement) {
-                Ok(Sent::Yes) => {}
-                Ok(_) => complain("bench_receive", "no one takes the acknowledgement"),
-                Err(problem) => complain("bench_receive", &problem),
-            }
-            if complete {
-                return;
-            }
-        }
-        self.receiving = Some(receiving);
-    }
+fn say_identified(peer: &PeerId, info: &identify::Info) {
+    let protocols: Vec<&str> = info.protocols.iter().map(AsRef::as_ref).collect();
+    let (id, agent) = (peer.to_string(), &info.agent_version);
+    say(
+        "peer",
+        json!({"id": id, "state": "identified", "protocols": protocols, "agent": agent}),
+    );
 }
