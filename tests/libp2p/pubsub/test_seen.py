@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from rumormill.core.timers import NEVER
 from rumormill.libp2p.pubsub.seen import SWEEP_INTERVAL, SeenCache
 
 
@@ -52,9 +53,14 @@ def test_room_made_by_time_is_not_counted_as_forgotten() -> None:
 
 def test_there_is_nothing_to_wake_for_while_it_is_empty() -> None:
     seen = SeenCache(ttl=10.0, most=2)
-    assert seen.next_expiry() is None
+    assert seen.expires == NEVER
     seen.add(b"a", now=1.0)
-    assert seen.next_expiry() == 11.0 + SWEEP_INTERVAL
+    seen.add(b"b", now=2.0)
+    assert seen.expires == 11.0 + SWEEP_INTERVAL
+    seen.expire(now=11.0)
+    assert seen.expires == 12.0 + SWEEP_INTERVAL
+    seen.expire(now=12.0)
+    assert seen.expires == NEVER
 
 
 @given(st.lists(st.binary(max_size=2), max_size=50), st.integers(1, 5))

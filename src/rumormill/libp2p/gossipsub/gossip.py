@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 
 from rumormill.core import trace
 from rumormill.core.machine import Peer
@@ -97,15 +97,14 @@ class Gossip(HeartbeatPart):
         for topic in self._fanout.topics():
             self._tell(topic, self._fanout.peers(topic), apart)
 
-    def _apart(self) -> Set[Peer]:
+    def _apart(self) -> frozenset[Peer]:
         """Whom gossip is not for, whatever the topic: looked at once, as there are many topics."""
         of, least = self._standing.of, self._standing.thresholds.gossip
         able = self._candidates.able(GOSSIP)
-        apart = {peer for peer in self._candidates.peers if peer not in able or of(peer) < least}
-        apart.update(self._direct.peers)
-        return apart
+        apart = [peer for peer in self._candidates.peers if peer not in able or of(peer) < least]
+        return frozenset((*apart, *self._direct.peers))
 
-    def _tell(self, topic: str, members: dict[Peer, None], apart: Set[Peer]) -> None:
+    def _tell(self, topic: str, members: dict[Peer, None], apart: frozenset[Peer]) -> None:
         """Tell some of those that are no members of the mesh or fanout what we have."""
         least = self._parameters.degrees.of(topic).D_lazy
         message_ids = self.cache.gossip_ids(topic)
@@ -116,19 +115,19 @@ class Gossip(HeartbeatPart):
         outside = len(listeners) - len(listeners.keys() & apart)
         outside -= sum(peer in listeners and peer not in apart for peer in members)
         count = max(least, int(self._parameters.gossip_factor * outside))
-        chosen = self._candidates.draw(
-            topic, count, lambda peer: peer not in members and peer not in apart
-        )
-        most, control = self._parameters.max_ihave_ids, self._pubsub.outbox.control
-        everything = IHave(topic, tuple(message_ids))
-        for peer in chosen:
-            if (instead is not None and instead(peer, topic)) or not message_ids:
-                continue
-            if len(message_ids) <= most:
-                control(peer, everything)
-            else:  # different ones to each, by chance
-                some = self._pubsub.random.sample(message_ids, most)
-                control(peer, IHave(topic, tuple(some)))
+        barred = apart.union(members)
+        chosen = self._candidates.draw(topic, count, lambda peer: peer not in barred)
+        if instead is not None:
+            chosen = [peer for peer in chosen if not instead(peer, topic)]
+        if not message_ids:
+            return
+        most, outbox = self._parameters.max_ihave_ids, self._pubsub.outbox
+        if len(message_ids) <= most:
+            outbox.control_to_all(chosen, IHave(topic, tuple(message_ids)))
+            return
+        for peer in chosen:  # different ones to each, by chance
+            some = self._pubsub.random.sample(message_ids, most)
+            outbox.control(peer, IHave(topic, tuple(some)))
 
     def remove_peer(self, peer: Peer, now: float) -> None:
         """The peer is gone."""

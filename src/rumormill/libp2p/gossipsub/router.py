@@ -76,6 +76,7 @@ class GossipsubRouter(Router):
         self._heartbeat: Heartbeat | None = None
         self.standing = self.make_standing(pubsub)
         self._graylist = self.standing.thresholds.graylist
+        self._standing_of = self.standing.of
         self._make_parts(pubsub, self.parameters)
         pubsub.on_input(AddDirectPeer, self._add_direct_peer)
         pubsub.on_input(RemoveDirectPeer, self._remove_direct_peer)
@@ -183,7 +184,7 @@ class GossipsubRouter(Router):
 
     def gate(self, peer: Peer, now: float) -> Admission:
         """Hardly anything is read of a graylisted peer, and little of one that the gater stops."""
-        if self.standing.of(peer) < self._graylist and peer not in self._direct:
+        if self._standing_of(peer) < self._graylist and peer not in self._direct:
             return "subscriptions"
         if self._gater is None or peer in self._direct:
             return "all"

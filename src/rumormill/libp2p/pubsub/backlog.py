@@ -32,8 +32,8 @@ class Backlog:
     """
 
     __slots__ = (
-        "_half_bytes", "_half_messages", "_lanes", "_most_bytes", "_most_messages", "bytes",
-        "count", "crowded", "evicted", "was_full",
+        "_half_bytes", "_half_messages", "_lanes", "_most_bytes", "_most_messages", "_spare",
+        "bytes", "count", "crowded", "evicted", "was_full",
     )  # fmt: skip
 
     def __init__(self, most_messages: int, most_bytes: int) -> None:
@@ -42,6 +42,8 @@ class Backlog:
         self._half_messages = most_messages // 2
         self._half_bytes = most_bytes // 2
         self._lanes: OrderedDict[Peer | None, Lane] = OrderedDict()
+        self._spare: Lane | None = None
+        """An empty lane for the next source: most have one message in it, and are gone again."""
         self.count = 0
         """How many wait. Read here, not by ``len``, where it is asked for every turn."""
         self.bytes = 0
@@ -79,7 +81,8 @@ class Backlog:
             waiting, total = self.count, self.bytes + size
         lane = self._lanes.get(source)
         if lane is None:
-            lane = self._lanes[source] = Lane()
+            lane, self._spare = self._spare, None
+            lane = self._lanes[source] = Lane() if lane is None else lane
             if source is None and waiting:
                 self._lanes.move_to_end(None, last=False)
         lane.fresh.append(parcel)
@@ -141,7 +144,10 @@ class Backlog:
         if len(lanes) == 1 and self.bytes <= most_bytes:  # as nearly always
             _, lane = lanes.popitem()
             self.count = self.bytes = 0
-            return lane.frames()
+            frames = lane.frames()
+            lane.clear()
+            self._spare = lane
+            return frames
         taken: list[bytes] = []
         left = most_bytes
         while lanes and (left > 0 or not taken):

@@ -16,7 +16,6 @@ from rumormill.libp2p.pubsub.part import hears
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.router import Admission, Router
 from rumormill.libp2p.wire.control import Budget, Control, ControlKinds, Entry
-from rumormill.libp2p.wire.message import decode_message
 from rumormill.libp2p.wire.rpc import (
     Rpc,
     Subscription,
@@ -100,10 +99,7 @@ class Inbox:
             else:
                 inside = 0 if self._trace_packets else lone_message(buffer, start, end)
                 if inside:  # as most are: worth saving the RPC around it, and a copy of it
-                    topics = self._limits.topics_per_message
-                    self._intake.receive(
-                        peer, state, decode_message(buffer[inside:end], topics), now
-                    )
+                    self._intake.receive_raw(peer, state, buffer[inside:end], now)
                     if peer in peers:
                         continue
                     return  # it was one rejected message too many

@@ -16,18 +16,19 @@ from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.machine import Check, Checked, Deliver, Peer, Verdict
 from rumormill.core.message import Message
-from rumormill.core.trace import DELIVERED, TraceEvent
+from rumormill.core.trace import DELIVERED, DUPLICATE, TraceEvent
 from rumormill.core.transport import HoldPeer
 from rumormill.libp2p.pubsub import prices
 from rumormill.libp2p.pubsub.checks import PendingCheck, PendingChecks
 from rumormill.libp2p.pubsub.message_id import LONGEST_MESSAGE_ID
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.prices import DEAR_SIGNATURE
+from rumormill.libp2p.pubsub.recent import RecentMessages
 from rumormill.libp2p.pubsub.replays import REPLAY, AuthorStore, Replays
 from rumormill.libp2p.pubsub.rules import RuleBook, Rules
 from rumormill.libp2p.pubsub.seen import SeenCache
 from rumormill.libp2p.pubsub.transforms import DataTransform, open_message
-from rumormill.libp2p.wire.message import WireMessage
+from rumormill.libp2p.wire.message import WireMessage, decode_message
 from rumormill.libp2p.wire.signing import violation
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Intake:
         self._network = network
         self._rules = rules
         self._transforming = rules.transforming
+        self._most_topics = parameters.rpc_limits.topics_per_message
         self._name_of = name_of
         self._own_id = pubsub.author.peer_id
         self._parameters = parameters
@@ -67,6 +69,7 @@ class Intake:
         self.checks = PendingChecks(
             parameters.max_checks, parameters.max_copies, parameters.max_check_bytes
         )
+        self.recent = RecentMessages()
         self._peer_checks = parameters.max_checks_per_peer
         self._peer_bytes = parameters.max_check_bytes // 2
         # Looked up here, not for every message.
@@ -80,6 +83,20 @@ class Intake:
         self._subscribed = pubsub.subscribed
         self._hold_checks = parameters.hold_checks_per_peer
         self._hold_bytes = parameters.max_check_bytes // 32
+
+    def receive_raw(self, peer: Peer, state: PeerState, raw: bytes, now: float) -> None:
+        """A message came from ``peer`` that nobody has taken apart yet: a copy need not be."""
+        known = self.recent.find(raw)
+        if known is not None and known.id in self.seen.ids and self._still_wanted(known):
+            self._on_duplicate(known, peer, state, now)
+            for tell in self._tell_duplicate:
+                tell(known, peer, now)
+        else:
+            self.receive(peer, state, decode_message(raw, self._most_topics), now)
+
+    def _still_wanted(self, message: WireMessage) -> bool:
+        """Whether what let a message in before lets it in now: all else is in its bytes."""
+        return message.topics[0] in self._listening and message.sender_id not in self._blacklisted
 
     def receive(self, peer: Peer, state: PeerState, message: WireMessage, now: float) -> None:
         """A message came from ``peer``."""
@@ -118,7 +135,7 @@ class Intake:
             message.id = b""
             self._reject(message, peer, {peer: None}, "bad_message_id", now)
         elif message_id in self.seen.ids:
-            self._on_duplicate(message, peer)
+            self._on_duplicate(message, peer, state, now)
             for tell in self._tell_duplicate:
                 tell(message, peer, now)
         elif self.replays is not None and self.replays.is_replay(message, now):
@@ -173,7 +190,7 @@ class Intake:
                 else:
                     self._pubsub.toll.arrived(peer, state, now)
         elif copy == "same":
-            self._on_duplicate(message, peer)
+            self._on_duplicate(message, peer, state, now)
             return
         elif copy == "refused":
             self._drop(message, peer, {peer: None}, "copies_full", now)
@@ -245,9 +262,13 @@ class Intake:
             return
         if self._transforming:
             message.close()
+        else:
+            self.recent.add(message)
         if self.replays is not None:
             self._note_author(self.replays, message, now)
-        copies = self._copies(check) if self._tell_duplicate else ()
+        copies = ()
+        if self._tell_duplicate and (check.copies or len(holders) > 1):
+            copies = self._copies(check)
         if sender is not None:
             holders[sender] = None
         for tell in self._tell_accepted:
@@ -305,13 +326,17 @@ class Intake:
 
     # ---- what is not delivered
 
-    def _on_duplicate(self, message: WireMessage, peer: Peer) -> None:
+    def _on_duplicate(self, message: WireMessage, peer: Peer, state: PeerState, now: float) -> None:
         """Another copy came: its sender is not to blame, but pays for the look at it."""
-        self._pubsub.emit(trace.DUPLICATE, message.topics[0], message.id, peer)
+        pubsub = self._pubsub
+        # Made without `emit`: there are several for each message.
+        pubsub.effects.append(
+            TraceEvent(now, pubsub.node, DUPLICATE, message.topics[0], message.id, peer)
+        )
         price = prices.DUPLICATE
         if self._transforming:
             price += prices.inflated(message)
-        self._charge(peer, "duplicates", price, blame=False)
+        pubsub.toll.charge(peer, state, "duplicates", price, blame=False)
 
     def _trace_duplicate(self, message: WireMessage, peer: Peer) -> None:
         self._pubsub.emit(trace.DUPLICATE, message.topics[0], message.id, peer)

@@ -45,6 +45,12 @@ class Lane:
             return list(map(FRAME, self.fresh))
         return [*[parcel[0] for _, parcel in self.late], *map(FRAME, self.fresh)]
 
+    def clear(self) -> None:
+        """All have left: it is as if new."""
+        self.fresh.clear()
+        self.late = None
+        self.bytes = self.taken = 0
+
     def first(self) -> Parcel:
         """The one that leaves next; there has to be one."""
         return self.late[0][1] if self.late else self.fresh[0]

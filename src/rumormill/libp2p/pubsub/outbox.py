@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from rumormill.core import trace
 from rumormill.core.machine import Peer, RoomAgain, Send
 from rumormill.core.protobuf import bytes_field
+from rumormill.core.timers import NEVER
 from rumormill.libp2p.pubsub.lane import Parcel
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.queue import BEHIND, NEXT, NOWHERE, PeerQueue, Place
@@ -29,8 +30,6 @@ MOST_TOGETHER = 16 * 1024
 last byte of it came, so control does not ride on a large message; nor does it make an RPC too large
 for a peer that would take the message alone, as rust takes 64 KiB."""
 
-NEVER = float("inf")
-
 
 class Outbox:
     """Queues for all peers. Nothing leaves before :meth:`flush`, and then all of it together."""
@@ -47,7 +46,8 @@ class Outbox:
         self._limits = within(parameters.rpc_limits, TAKEN_BY_ALL)
         self._lifetimes = parameters.publish_queue_seconds, parameters.forward_queue_seconds
         self._trace_packets = parameters.trace_packets
-        self._dirty: dict[Peer, None] = {}
+        self.dirty: dict[Peer, None] = {}
+        """Peers for which something waits: :meth:`flush` has something to do."""
         self._behind: dict[Peer, None] = {}
         """Peers whose line was not free when messages should have left."""
         self._losses: dict[Peer, int] = {}
@@ -57,11 +57,6 @@ class Outbox:
         """By message id, the peers that want no copy of it. Filled by whoever speaks IDONTWANT."""
         self.crowded: dict[Peer, None] = {}
         """Peers whose queue was more than half full: only one of these can be without room."""
-
-    @property
-    def waiting(self) -> bool:
-        """Whether :meth:`flush` has something to do."""
-        return bool(self._dirty)
 
     def sizes(self) -> dict[str, int]:
         """How many peers are behind, and how many have lost something lately."""
@@ -98,7 +93,7 @@ class Outbox:
         if waiting is None:
             self._lose_each(peer, [parcel], "queue_full")
             return NOWHERE
-        self._dirty[peer] = None
+        self.dirty[peer] = None
         return BEHIND if waiting or not queue.writable else NEXT
 
     def extension(self, peer: Peer, number: int, inside: bytes, topic: str = "") -> bool:
@@ -119,8 +114,17 @@ class Outbox:
         if lost:
             self._lose(peer, kind.name, "queue_full", lost)
 
+    def control_to_all(self, peers: Sequence[Peer], entry: Entry) -> None:
+        """Tell several peers the same: of a heartbeat's gossip there is much."""
+        kind, states, dirty = self._kinds.of(entry), self._peers, self.dirty
+        for peer in peers:
+            dirty[peer] = None
+            lost = states[peer].queue.control(kind, entry)
+            if lost:
+                self._lose(peer, kind.name, "queue_full", lost)
+
     def _queue_of(self, peer: Peer) -> PeerQueue:
-        self._dirty[peer] = None
+        self.dirty[peer] = None
         return self._pubsub.peers[peer].queue
 
     def watch_room(self, peer: Peer, size: int, count: int = 1) -> None:
@@ -191,11 +195,11 @@ class Outbox:
             return
         state.queue.writable = ready
         if ready and (state.queue.count or state.queue.has_control):
-            self._dirty[peer] = None
+            self.dirty[peer] = None
 
     def forget(self, peer: Peer, state: PeerState) -> None:
         """The peer is gone."""
-        self._dirty.pop(peer, None)
+        self.dirty.pop(peer, None)
         self._behind.pop(peer, None)
         self._losses.pop(peer, None)
         self.discard(peer, state, "peer_left")
@@ -210,7 +214,7 @@ class Outbox:
 
     def flush(self, now: float) -> None:
         """Send what waits, to every peer whose line is free; what is left stays for next time."""
-        dirty, self._dirty = self._dirty, {}
+        dirty, self.dirty = self.dirty, {}
         for peer in dirty:
             state = self._pubsub.peers.get(peer)
             if state is None:
@@ -235,7 +239,7 @@ class Outbox:
                 held = contents_of(packet, self._kinds)
                 pubsub.emit(trace.PACKET_SENT, None, None, peer, size=len(packet), **held)
         if queue.count:
-            self._dirty[peer] = None
+            self.dirty[peer] = None
         if queue.crowded:
             self._look_for_room(peer, queue)
 

@@ -39,6 +39,7 @@ from rumormill.core.machine import (
     Unsubscribe,
     Writable,
 )
+from rumormill.core.timers import NEVER
 from rumormill.core.trace import TraceEvent, type_of_field
 from rumormill.libp2p.effects import (
     BeginRelay,
@@ -57,7 +58,7 @@ from rumormill.libp2p.pubsub.blacklist import BlacklistedPeers
 from rumormill.libp2p.pubsub.inbox import Inbox
 from rumormill.libp2p.pubsub.intake import Intake
 from rumormill.libp2p.pubsub.lane import Parcel
-from rumormill.libp2p.pubsub.outbox import NEVER, Outbox
+from rumormill.libp2p.pubsub.outbox import Outbox
 from rumormill.libp2p.pubsub.own_topics import OwnTopics
 from rumormill.libp2p.pubsub.parameters import ENVELOPE, PubsubParameters
 from rumormill.libp2p.pubsub.part import Listeners
@@ -123,6 +124,7 @@ class Pubsub:
         self.subscribed: dict[str, None] = {}
         """Those of them whose messages the application wants; the others we only relay."""
         self._queue_bytes = self.parameters.queue_bytes
+        self._router_due = router.next_wake
         self._kinds = ControlKinds()
         self._control_handlers: dict[type, Callable[[Peer, Any, float], None]] = {}
         self._extension_handlers: dict[int, Callable[[Peer, bytes, float], None]] = {}
@@ -203,7 +205,7 @@ class Pubsub:
         effects: list[PubsubEffect] = []
         self.effects = effects
         self._intake.seen.expire(now)
-        due = self.router.next_wake()
+        due = self._router_due()
         if due is not None and due <= now:
             self.router.wake(now)
         if self.outbox.expires <= now:
@@ -213,10 +215,14 @@ class Pubsub:
 
     def next_wake(self) -> float | None:
         """At once if something waits to be sent, else when the router wants it or time is up."""
-        if self.outbox.waiting:
+        if self.outbox.dirty:
             return self._now
-        times = self._intake.seen.next_expiry(), self.router.next_wake(), self.outbox.expires
-        soonest = min([time for time in times if time is not None])
+        # Asked after every input, so written out: the least of three times.
+        soonest, expires, due = self.outbox.expires, self._intake.seen.expires, self._router_due()
+        if expires < soonest:
+            soonest = expires
+        if due is not None and due < soonest:
+            soonest = due
         return None if soonest == NEVER else soonest
 
     # ---- what others may know
@@ -280,6 +286,7 @@ class Pubsub:
             "peer_topics": len(self.table),
             "seen": len(self._intake.seen),
             "checks": len(self._intake.checks),
+            "recent": len(self._intake.recent),
             "peer_records": len(self.address_book),
             "unread_bytes": sum(state.reader.unread for state in self.peers.values()),
             "blacklisted": len(self.blacklisted),

@@ -10,7 +10,7 @@ it left cancels out. So control cannot grow beyond the topics and ids there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
@@ -112,18 +112,17 @@ class PeerQueue(Backlog):
 
     def _control_rpcs(self, max_control_size: int, limits: RpcLimits) -> list[bytes]:
         """All control that waits, packed into RPCs that stay within what is allowed."""
-        announcements = [Piece(subscription_field(each)) for each in self._subscriptions.values()]
+        rpcs: list[bytes] = []
+        if self._subscriptions:
+            words = [Piece(subscription_field(each)) for each in self._subscriptions.values()]
+            rpcs = _packed(words, max_control_size, limits.subscriptions, 0)
+            self._subscriptions = {}
         first = self._control.pop(IN_FIRST_RPC, None)
-        pieces = [
-            piece
-            for waiting in (*self._urgent.values(), *self._control.values())
-            for piece in waiting.pieces(max_control_size // 2, limits.message_ids)
-        ]
-        self._subscriptions, self._urgent, self._control = {}, {}, {}
-        rpcs = list(_packed(announcements, max_control_size, limits.subscriptions, 0))
-        control = list(
-            _packed(pieces, max_control_size, limits.control_messages, limits.message_ids)
-        )
+        pieces: list[Piece] = []
+        for waiting in (*self._urgent.values(), *self._control.values()):
+            pieces += waiting.pieces(max_control_size // 2, limits.message_ids)
+        self._urgent, self._control = {}, {}
+        control = _packed(pieces, max_control_size, limits.control_messages, limits.message_ids)
         if first is not None:
             said = b"".join([piece.raw for piece in first.pieces(max_control_size, 0)])
             rpcs[:1] = [b"".join(rpcs[:1]) + bytes_field(3, said)]
@@ -134,9 +133,17 @@ class PeerQueue(Backlog):
 
 
 def _packed(
-    pieces: Iterable[Piece], most_bytes: int, most_pieces: int, most_ids: int
-) -> Iterator[bytes]:
+    pieces: Sequence[Piece], most_bytes: int, most_pieces: int, most_ids: int
+) -> list[bytes]:
     """The pieces joined into as few strings as possible, none above a limit if it can be."""
+    together = b"".join([piece[0] for piece in pieces])
+    if (
+        len(together) <= most_bytes
+        and len(pieces) <= most_pieces
+        and sum([piece[1] for piece in pieces]) <= most_ids
+    ):  # as nearly always
+        return [together] if together else []
+    packed: list[bytes] = []
     current: list[bytes] = []
     size = ids = 0
     for piece in pieces:
@@ -145,10 +152,11 @@ def _packed(
             or len(current) >= most_pieces
             or ids + piece.ids > most_ids
         ):
-            yield b"".join(current)
+            packed.append(b"".join(current))
             current, size, ids = [], 0, 0
         current.append(piece.raw)
         size += len(piece.raw)
         ids += piece.ids
     if current:
-        yield b"".join(current)
+        packed.append(b"".join(current))
+    return packed

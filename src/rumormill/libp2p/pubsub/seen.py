@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
+from rumormill.core.timers import NEVER
+
 SWEEP_INTERVAL = 1.0
 """Seconds by which an id may outlive its time, so that ids are forgotten many at once."""
 
@@ -19,7 +21,7 @@ class SeenCache:
     False
     """
 
-    __slots__ = ("_by_age", "_most", "_ttl", "ids")
+    __slots__ = ("_by_age", "_most", "_ttl", "expires", "ids")
 
     def __init__(self, ttl: float, most: int) -> None:
         self._ttl = ttl
@@ -28,6 +30,8 @@ class SeenCache:
         """To look up in the midst of much work; :meth:`add` alone changes it."""
         # A dict alone would do, but popping its oldest entry again and again is quadratic.
         self._by_age: deque[tuple[float, bytes]] = deque()
+        self.expires = NEVER
+        """When it is worth calling :meth:`expire`: not for every single id."""
 
     def __contains__(self, message_id: bytes) -> bool:
         return message_id in self.ids
@@ -40,6 +44,8 @@ class SeenCache:
         if message_id in self.ids:
             return 0
         self.ids.add(message_id)
+        if not self._by_age:
+            self.expires = now + self._ttl + SWEEP_INTERVAL
         self._by_age.append((now + self._ttl, message_id))
         if len(self.ids) <= self._most:
             return 0
@@ -54,7 +60,4 @@ class SeenCache:
         by_age = self._by_age
         while by_age and by_age[0][0] <= now:
             self.ids.discard(by_age.popleft()[1])
-
-    def next_expiry(self) -> float | None:
-        """When it is worth calling :meth:`expire`: not for every single id."""
-        return self._by_age[0][0] + SWEEP_INTERVAL if self._by_age else None
+        self.expires = by_age[0][0] + SWEEP_INTERVAL if by_age else NEVER
