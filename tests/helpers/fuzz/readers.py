@@ -325,7 +325,7 @@ add("message", whole(lambda raw: decode_message(raw).signed_payload()), "libp2p.
     words=PROTOBUF_WORDS,
     pumps={**PROTOBUF_PUMPS, "many topics": Pump(b"", b"\x22\x01a"),
            "out of order": Pump(b"", b"\x12\x00\x0a\x00")})  # fmt: skip
-add("frames", in_frames, "libp2p.wire.frames libp2p.pubsub.inbox", in_pieces=True,
+add("frames", in_frames, "libp2p.wire.frames libp2p.pubsub.inbound.inbox", in_pieces=True,
     words=(b"\x00", b"\x01\x00", b"\x80", b"\xff\x7f", *PROTOBUF_WORDS),
     pumps={"empty frames": Pump(b"", b"\x00"), "small frames": Pump(b"", b"\x02\x78\x01"),
            "one frame": Pump(b"\xff\xff\x3f", b"a"), "a long length": Pump(b"", b"\xff")},

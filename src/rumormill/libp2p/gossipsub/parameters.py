@@ -10,7 +10,8 @@ from pydantic import Field, field_validator, model_validator
 
 from rumormill.core.errors import ConfigError, LocalProtocolError
 from rumormill.core.parameters import not_above, read_tables
-from rumormill.libp2p.gossipsub.degrees import (
+from rumormill.libp2p.gossipsub.defence.gater_parameters import GaterParameters
+from rumormill.libp2p.gossipsub.mesh.degrees import (
     USUAL_BEST,
     USUAL_OUTBOUND,
     DegreeBook,
@@ -18,7 +19,6 @@ from rumormill.libp2p.gossipsub.degrees import (
     TopicMesh,
     most_outbound,
 )
-from rumormill.libp2p.gossipsub.gater_parameters import GaterParameters
 from rumormill.libp2p.stack.multiaddr import Multiaddr
 
 

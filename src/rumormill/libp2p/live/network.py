@@ -38,6 +38,7 @@ from rumormill.libp2p.effects import (
     TopicCommand,
 )
 from rumormill.libp2p.gossipsub.direct import AddDirectPeer, RemoveDirectPeer
+from rumormill.libp2p.gossipsub.extensions.probe_extension import EXTENSION_TESTED
 from rumormill.libp2p.gossipsub.partial import (
     MakeMessage,
     OpenPartial,
@@ -46,7 +47,6 @@ from rumormill.libp2p.gossipsub.partial import (
 )
 from rumormill.libp2p.gossipsub.partial.exchange import PARTS_OFFERED
 from rumormill.libp2p.gossipsub.partial.receiver import PARTS_TAKEN
-from rumormill.libp2p.gossipsub.probe_extension import EXTENSION_TESTED
 from rumormill.libp2p.gossipsub.router import GossipsubRouter
 from rumormill.libp2p.gossipsub.score import PeerScore, Score, TopicScoreParameters
 from rumormill.libp2p.host.host import Host
@@ -58,10 +58,10 @@ from rumormill.libp2p.live.key_file import load_or_create_key, new_key
 from rumormill.libp2p.live.partial_topic import PartialTopic, PartialTopics
 from rumormill.libp2p.live.settings import Libp2pSettings
 from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
+from rumormill.libp2p.pubsub.inbound.replays import AuthorStore
 from rumormill.libp2p.pubsub.parameters import ENVELOPE
 from rumormill.libp2p.pubsub.pubsub import Pubsub
 from rumormill.libp2p.pubsub.randomsub import RandomsubRouter
-from rumormill.libp2p.pubsub.replays import AuthorStore
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.stack.address_book import AddressBook
 from rumormill.libp2p.stack.keys import PrivateKey

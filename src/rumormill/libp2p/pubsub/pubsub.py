@@ -54,21 +54,21 @@ from rumormill.libp2p.effects import (
     StreamRenewed,
     StreamRestarted,
 )
-from rumormill.libp2p.pubsub.blacklist import BlacklistedPeers
-from rumormill.libp2p.pubsub.inbox import Inbox
-from rumormill.libp2p.pubsub.intake import Intake
-from rumormill.libp2p.pubsub.lane import Parcel
-from rumormill.libp2p.pubsub.outbox import Outbox
-from rumormill.libp2p.pubsub.own_topics import OwnTopics
+from rumormill.libp2p.pubsub.inbound.blacklist import BlacklistedPeers
+from rumormill.libp2p.pubsub.inbound.inbox import Inbox
+from rumormill.libp2p.pubsub.inbound.intake import Intake
+from rumormill.libp2p.pubsub.inbound.replays import AuthorStore
+from rumormill.libp2p.pubsub.inbound.toll import Toll
+from rumormill.libp2p.pubsub.outbound.lane import Parcel
+from rumormill.libp2p.pubsub.outbound.outbox import Outbox
+from rumormill.libp2p.pubsub.outbound.publisher import Publisher
 from rumormill.libp2p.pubsub.parameters import ENVELOPE, PubsubParameters
 from rumormill.libp2p.pubsub.part import Listeners
 from rumormill.libp2p.pubsub.peers import PeerState
-from rumormill.libp2p.pubsub.publisher import Publisher
-from rumormill.libp2p.pubsub.replays import AuthorStore
 from rumormill.libp2p.pubsub.router import Router
-from rumormill.libp2p.pubsub.rules import RuleBook
-from rumormill.libp2p.pubsub.subscriptions import SubscriptionFilter, SubscriptionTable
-from rumormill.libp2p.pubsub.toll import Toll
+from rumormill.libp2p.pubsub.topics.own_topics import OwnTopics
+from rumormill.libp2p.pubsub.topics.rules import RuleBook
+from rumormill.libp2p.pubsub.topics.subscriptions import SubscriptionFilter, SubscriptionTable
 from rumormill.libp2p.pubsub.usefulness import Usefulness
 from rumormill.libp2p.stack.address_book import AddressBook
 from rumormill.libp2p.stack.peer_id import PeerNames, from_text
