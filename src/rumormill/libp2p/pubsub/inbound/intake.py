@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
-from rumormill.core.machine import Check, Checked, Deliver, Peer, Verdict
+from rumormill.core.machine import Check, Checked, CheckedMany, Deliver, Peer, Verdict
 from rumormill.core.message import Message
 from rumormill.core.trace import DELIVERED, DUPLICATE, TraceEvent
 from rumormill.core.transport import HoldPeer
@@ -24,6 +24,7 @@ from rumormill.libp2p.pubsub.inbound.prices import DEAR_SIGNATURE
 from rumormill.libp2p.pubsub.inbound.recent import RecentMessages
 from rumormill.libp2p.pubsub.inbound.replays import REPLAY, AuthorStore, Replays
 from rumormill.libp2p.pubsub.inbound.seen import SeenCache
+from rumormill.libp2p.pubsub.inbound.unwanted import Unwanted
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.topics.message_id import LONGEST_MESSAGE_ID
 from rumormill.libp2p.pubsub.topics.rules import RuleBook, Rules
@@ -33,12 +34,6 @@ from rumormill.libp2p.wire.signing import violation
 
 if TYPE_CHECKING:
     from rumormill.libp2p.pubsub.pubsub import Pubsub
-
-REMEDIES = dict.fromkeys(
-    ("unexpected_author", "unexpected_sequence"),
-    "unsigned_authors=true takes messages that name an author without proof",
-)
-"""What a user may do who wants messages that are rejected for this reason."""
 
 
 class Intake:
@@ -75,9 +70,10 @@ class Intake:
         # Looked up here, not for every message.
         self._tell_arrived = pubsub.listeners.arrived
         self._tell_accepted = pubsub.listeners.accepted
-        self._tell_rejected = pubsub.listeners.rejected
-        self._tell_ignored = pubsub.listeners.ignored
         self._tell_duplicate = pubsub.listeners.duplicate
+        unwanted = Unwanted(pubsub)
+        self._reject, self._ignore, self._drop = unwanted.reject, unwanted.ignore, unwanted.drop
+        self._charge = unwanted.charge
         self._listening = pubsub.listening
         self._blacklisted = pubsub.blacklisted.authors
         self._subscribed = pubsub.subscribed
@@ -238,6 +234,11 @@ class Intake:
             if retry is not None:
                 self._begin(retry, prices.signature(retry.message), now)
 
+    def checked_many(self, many: CheckedMany, now: float) -> None:
+        """Several verdicts came at once."""
+        for answer in many.answers:
+            self.checked(answer, now)
+
     def _settle(self, check: PendingCheck, now: float) -> None:
         """The message is genuine: copies of it need no check any more."""
         self.remember(check.message, now)
@@ -273,7 +274,7 @@ class Intake:
             holders[sender] = None
         for tell in self._tell_accepted:
             tell(message, source, holders, now)
-        sent = self._pubsub.forward(message, source, holders, now)
+        sent = self._pubsub.forwarding.forward(message, source, holders, now)
         state = self._pubsub.peers.get(source)
         if state is not None:  # it may have left while the message was being checked
             state.brought = now
@@ -340,61 +341,6 @@ class Intake:
 
     def _trace_duplicate(self, message: WireMessage, peer: Peer) -> None:
         self._pubsub.emit(trace.DUPLICATE, message.topics[0], message.id, peer)
-
-    def _reject(
-        self,
-        message: WireMessage,
-        source: Peer,
-        holders: dict[Peer, None],
-        reason: str,
-        now: float,
-    ) -> None:
-        """Not passed on, and the peer pays as its router sees fit."""
-        self._charge(source, "messages", prices.UNWANTED_MESSAGE)
-        remedy = REMEDIES.get(reason)
-        fields = {"reason": reason} if remedy is None else {"reason": reason, "detail": remedy}
-        self._pubsub.emit(trace.REJECTED, message.topics[0], message.id or None, source, **fields)
-        for tell in self._tell_rejected:
-            tell(message, source, holders, reason, now)
-
-    def _ignore(
-        self,
-        message: WireMessage,
-        source: Peer,
-        holders: dict[Peer, None],
-        reason: str,
-        now: float,
-    ) -> None:
-        """Not passed on, and nobody pays but for the look at it."""
-        self._charge(source, "messages", prices.UNWANTED_MESSAGE)
-        self._pubsub.emit(
-            trace.IGNORED, message.topics[0], message.id or None, source, reason=reason
-        )
-        for tell in self._tell_ignored:
-            tell(message, source, holders, reason, now)
-
-    def _drop(
-        self,
-        message: WireMessage,
-        source: Peer,
-        holders: dict[Peer, None],
-        reason: str,
-        now: float,
-    ) -> None:
-        """Not even looked at: there is no room, or no time."""
-        self._charge(source, "messages", prices.UNWANTED_MESSAGE)
-        self._pubsub.emit(
-            trace.DROPPED, message.topics[0], message.id, source,
-            what="message", reason=reason, count=1,
-        )  # fmt: skip
-        for tell in self._tell_ignored:
-            tell(message, source, holders, reason, now)
-
-    def _charge(self, peer: Peer, kind: str, cost: float, blame: bool = True) -> None:
-        """Let the peer pay, if it is still there."""
-        state = self._pubsub.peers.get(peer)
-        if state is not None:
-            self._pubsub.toll.charge(peer, state, kind, cost, blame=blame)
 
     def _release(self, peer: Peer, message: WireMessage) -> None:
         """One message of the peer less under check; let it send again if it was held back."""

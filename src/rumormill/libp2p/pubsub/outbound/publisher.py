@@ -183,7 +183,7 @@ class Publisher:
         if len(message.topics) > 1:
             targets = dict.fromkeys(targets)
         if self._refusals and message.id in self._refusals:
-            targets = self._pubsub.willing(message, targets, _NOBODY)
+            targets = self._pubsub.forwarding.willing(message, targets, _NOBODY)
         return targets
 
     def _send(self, message: WireMessage, now: float) -> Receipt:
