@@ -412,7 +412,7 @@ add("noise frames", partial(open_frames, 10), "libp2p.stack.noise.handshake", in
     pumps={"frames of ten bytes": Pump(b"", b"a")})  # fmt: skip
 add("noise frame", partial(open_frames, 0), "libp2p.stack.noise.handshake", in_pieces=True,
     pumps={"one frame": Pump(b"\xff\xff", b"a")})  # fmt: skip
-add("yamux", multiplex, "libp2p.stack.yamux.session libp2p.stack.connection", in_pieces=True,
+add("yamux", multiplex, "libp2p.stack.yamux.receiving libp2p.stack.connection", in_pieces=True,
     words=(yamux_header(0, 0, 1, 4), b"aaaa", yamux_header(1, 1, 3, 0), yamux_header(2, 1, 0, 7),
            yamux_header(1, 0, 1, 9), yamux_header(0, 4, 1, 0), b"\x00"),
     pumps={"data": Pump(b"", yamux_header(0, 0, 1, 4) + b"aaaa"),
