@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from rumormill.libp2p.gossipsub.score.parameters import ScoreParameters
     from rumormill.libp2p.gossipsub.score.topic_parameters import TopicScoreParameters
     from rumormill.libp2p.live.network import Libp2pNetwork
-    from rumormill.libp2p.pubsub.replays import AuthorStore
-    from rumormill.libp2p.pubsub.transforms import DataTransform, SnappyTransform
+    from rumormill.libp2p.pubsub.inbound.replays import AuthorStore
+    from rumormill.libp2p.pubsub.topics.transforms import DataTransform, SnappyTransform
     from rumormill.live.collector import quiet_collector
     from rumormill.live.network import Network
     from rumormill.live.relay import Relay
@@ -106,9 +106,9 @@ _HOMES = {
     "Libp2pNetwork": "libp2p.live.network",
     "ScoreParameters": "libp2p.gossipsub.score.parameters",
     "TopicScoreParameters": "libp2p.gossipsub.score.topic_parameters",
-    "AuthorStore": "libp2p.pubsub.replays",
-    "DataTransform": "libp2p.pubsub.transforms",
-    "SnappyTransform": "libp2p.pubsub.transforms",
+    "AuthorStore": "libp2p.pubsub.inbound.replays",
+    "DataTransform": "libp2p.pubsub.topics.transforms",
+    "SnappyTransform": "libp2p.pubsub.topics.transforms",
     "Network": "live.network",
     "open": "typed_open",
     "quiet_collector": "live.collector",

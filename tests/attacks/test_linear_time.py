@@ -123,7 +123,7 @@ NOT_READERS = {
     "bcos.node.links", "bcos.node.traffic",  # they hand packets to those who read them
     "bep50.live.libtorrent_dht",  # libtorrent has read it
     "bep50.machine.publications", "bep50.main_dht.client", "bep50.overlay.memory",
-    "bep50.overlay.routing_table", "libp2p.pubsub.intake", "live.driver",
+    "bep50.overlay.routing_table", "libp2p.pubsub.inbound.intake", "live.driver",
     "libp2p.gossipsub.partial.receiver", "libp2p.host.dialer", "libp2p.wire.merging",
     "libp2p.host.outbound_stream", "libp2p.host.pubsub_feed", "libp2p.host.pubsub_streams",
     "live.transports.turns", "live.transports.udp",  # they pass on what was read, or is to be

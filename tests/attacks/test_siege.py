@@ -2,7 +2,7 @@
 
 The attacks are those of ``python -m bench siege``, from one peer and from eight at once. What is
 looked at is work: how much the node took of each attacker, at the prices of
-:mod:`~rumormill.libp2p.pubsub.prices`, against what the settings allow it in that time.
+:mod:`~rumormill.libp2p.pubsub.inbound.prices`, against what the settings allow it in that time.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import pytest
 
 from rumormill.core import trace
 from rumormill.core.limits import MICROSECONDS
-from rumormill.libp2p.pubsub import prices
+from rumormill.libp2p.pubsub.inbound import prices
+from rumormill.libp2p.pubsub.inbound.toll import BUSY_BURST
 from rumormill.libp2p.pubsub.peers import OWN_BURST, OWN_SHARE
-from rumormill.libp2p.pubsub.toll import BUSY_BURST
 from tests.helpers.libp2p import siege_keys
 from tests.helpers.libp2p import siege_payloads as payloads
 from tests.helpers.libp2p.siege_network import (

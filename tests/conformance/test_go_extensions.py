@@ -10,9 +10,9 @@ from rumormill.core import trace
 from rumormill.core.machine import Peer, PeerJoined, Send, Subscribe, Unsubscribe
 from rumormill.core.protobuf import bytes_field
 from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter
+from rumormill.libp2p.gossipsub.extensions.probe_extension import EXTENSION_TESTED
 from rumormill.libp2p.gossipsub.features import MESHSUB_1_3
 from rumormill.libp2p.gossipsub.partial import OpenPartial
-from rumormill.libp2p.gossipsub.probe_extension import EXTENSION_TESTED
 from rumormill.libp2p.wire import Control, ControlKinds, decode_rpc, length_prefixed
 from rumormill.libp2p.wire.extensions import (
     EXTENSIONS,

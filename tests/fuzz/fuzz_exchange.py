@@ -24,7 +24,7 @@ with instrumented(__name__):
     )
     from rumormill.core.protobuf import bytes_field, varint_field
     from rumormill.libp2p.gossipsub import MESHSUB_1_1, GossipsubParameters, GossipsubRouter
-    from rumormill.libp2p.gossipsub.leads import MOST_LEADS
+    from rumormill.libp2p.gossipsub.exchange.leads import MOST_LEADS
     from rumormill.libp2p.pubsub.pubsub import Pubsub
     from rumormill.libp2p.stack.address_book import AddressBook
     from rumormill.libp2p.stack.envelope import seal

@@ -21,7 +21,7 @@ with instrumented(__name__):
     from rumormill.libp2p.pubsub.floodsub import FLOODSUB, FloodsubRouter
     from rumormill.libp2p.pubsub.parameters import PubsubParameters
     from rumormill.libp2p.pubsub.pubsub import Pubsub
-    from rumormill.libp2p.pubsub.transforms import SnappyTransform
+    from rumormill.libp2p.pubsub.topics.transforms import SnappyTransform
     from rumormill.libp2p.wire.message import build_message
     from rumormill.libp2p.wire.rpc import message_frame
 

@@ -14,7 +14,8 @@ with instrumented(__name__):
     from rumormill.libp2p.stack.events import StreamData, StreamEnded, StreamReset
     from rumormill.libp2p.stack.limits import ConnectionLimits
     from rumormill.libp2p.stack.yamux.frames import DATA, HEADER, encode_header
-    from rumormill.libp2p.stack.yamux.session import StreamArrived, YamuxEvent, YamuxSession
+    from rumormill.libp2p.stack.yamux.receiving import StreamArrived, YamuxEvent
+    from rumormill.libp2p.stack.yamux.session import YamuxSession
 
 # Small, so that every limit is within reach of a short input.
 LIMITS = ConnectionLimits(

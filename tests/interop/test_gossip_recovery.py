@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from rumormill.libp2p.pubsub.message_id import MessageIdFunction, message_id_function
+from rumormill.libp2p.pubsub.topics.message_id import MessageIdFunction, message_id_function
 from rumormill.libp2p.wire import IWant
 from tests.helpers.interop import interop_matrix as matrix
 from tests.helpers.interop.conversation import StartPeer, row_of_three

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from bench.siege.attackers.link import Flood, Link, SilentLink, Watcher
 from bench.siege.attackers.raw_link import STREAM, WORST, RawLink
-from rumormill.libp2p.pubsub.message_id import message_id_function
+from rumormill.libp2p.pubsub.topics.message_id import message_id_function
 from rumormill.libp2p.wire.frames import FrameReader
 from rumormill.libp2p.wire.rpc import decode_rpc
 from tests.helpers.libp2p import siege_keys

@@ -21,7 +21,7 @@ import rumormill
 from bench.siege.attackers.arsenal import WEAPONS, Choice, Weapon, weapon
 from bench.siege.attackers.link import Link
 from bench.siege.attackers.report import Report, announce
-from rumormill.libp2p.pubsub.message_id import PROFILES
+from rumormill.libp2p.pubsub.topics.message_id import PROFILES
 from rumormill.libp2p.stack.multiaddr import Multiaddr
 from tests.helpers.libp2p.siege_payloads import TOPIC, Payload
 

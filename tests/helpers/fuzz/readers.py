@@ -325,7 +325,7 @@ add("message", whole(lambda raw: decode_message(raw).signed_payload()), "libp2p.
     words=PROTOBUF_WORDS,
     pumps={**PROTOBUF_PUMPS, "many topics": Pump(b"", b"\x22\x01a"),
            "out of order": Pump(b"", b"\x12\x00\x0a\x00")})  # fmt: skip
-add("frames", in_frames, "libp2p.wire.frames libp2p.pubsub.inbox", in_pieces=True,
+add("frames", in_frames, "libp2p.wire.frames libp2p.pubsub.inbound.inbox", in_pieces=True,
     words=(b"\x00", b"\x01\x00", b"\x80", b"\xff\x7f", *PROTOBUF_WORDS),
     pumps={"empty frames": Pump(b"", b"\x00"), "small frames": Pump(b"", b"\x02\x78\x01"),
            "one frame": Pump(b"\xff\xff\x3f", b"a"), "a long length": Pump(b"", b"\xff")},
@@ -412,7 +412,7 @@ add("noise frames", partial(open_frames, 10), "libp2p.stack.noise.handshake", in
     pumps={"frames of ten bytes": Pump(b"", b"a")})  # fmt: skip
 add("noise frame", partial(open_frames, 0), "libp2p.stack.noise.handshake", in_pieces=True,
     pumps={"one frame": Pump(b"\xff\xff", b"a")})  # fmt: skip
-add("yamux", multiplex, "libp2p.stack.yamux.session libp2p.stack.connection", in_pieces=True,
+add("yamux", multiplex, "libp2p.stack.yamux.receiving libp2p.stack.connection", in_pieces=True,
     words=(yamux_header(0, 0, 1, 4), b"aaaa", yamux_header(1, 1, 3, 0), yamux_header(2, 1, 0, 7),
            yamux_header(1, 0, 1, 9), yamux_header(0, 4, 1, 0), b"\x00"),
     pumps={"data": Pump(b"", yamux_header(0, 0, 1, 4) + b"aaaa"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rumormill.libp2p.pubsub.message_id import message_id_function
+from rumormill.libp2p.pubsub.topics.message_id import message_id_function
 from rumormill.libp2p.wire import decode_rpc
 from rumormill.libp2p.wire.message import WireMessage
 from rumormill.libp2p.wire.signing import verify, violation

@@ -33,10 +33,10 @@ from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter
 from rumormill.libp2p.gossipsub.features import MESHSUB_1_0
 from rumormill.libp2p.gossipsub.score import DEFAULT_SCORE, ScoreParameters
 from rumormill.libp2p.pubsub.floodsub import FLOODSUB, FloodsubRouter
+from rumormill.libp2p.pubsub.inbound.replays import AuthorStore
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.pubsub import Pubsub
 from rumormill.libp2p.pubsub.randomsub import RANDOMSUB, RandomsubParameters, RandomsubRouter
-from rumormill.libp2p.pubsub.replays import AuthorStore
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.stack.keys import PrivateKey
 from rumormill.libp2p.wire import (

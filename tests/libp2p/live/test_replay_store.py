@@ -16,7 +16,7 @@ import rumormill
 from rumormill import ConfigError, Libp2pNetwork
 from rumormill.libp2p.live import author_file
 from rumormill.libp2p.live.author_file import MAGIC, AuthorFile, decode_authors, encode_authors
-from rumormill.libp2p.pubsub.replays import AuthorStore
+from rumormill.libp2p.pubsub.inbound.replays import AuthorStore
 from rumormill.libp2p.stack.keys import PrivateKey
 from rumormill.libp2p.wire.signing import signed_message
 from tests.helpers.libp2p.workbench import identity

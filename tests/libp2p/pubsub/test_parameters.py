@@ -9,7 +9,7 @@ import pytest
 
 from rumormill.core.errors import ConfigError
 from rumormill.libp2p.pubsub.parameters import ENVELOPE, PubsubParameters, TopicRules
-from rumormill.libp2p.pubsub.rules import RuleBook
+from rumormill.libp2p.pubsub.topics.rules import RuleBook
 from rumormill.libp2p.wire.message import WireMessage
 
 

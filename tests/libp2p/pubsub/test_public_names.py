@@ -26,7 +26,7 @@ def test_the_public_names_are_all_there_once(room: str) -> None:
         "rumormill.libp2p.effects",
         "rumormill.libp2p.pubsub.router",
         "rumormill.libp2p.pubsub.part",
-        "rumormill.libp2p.gossipsub.mesh",
+        "rumormill.libp2p.gossipsub.mesh.mesh",
         "rumormill.libp2p.wire.merging",
         "rumormill.libp2p.host.host",
     ],

@@ -550,7 +550,7 @@ def test_packets_sent_are_traced_with_what_the_peer_reads_in_them() -> None:
     bench.join("bob", "t")
     for number in range(3):
         bench.publish("t", b"rain %d" % number)
-    bench.send_message("bob", signed("author", "t", bytes(2000), 1))
+    bench.send_message("bob", signed("author", "t", bytes(20_000), 1))
     bench.run_until(5.0)
     packets = bench.events(trace.PACKET_SENT, peer="ann")
     rpcs = bench.took("ann")

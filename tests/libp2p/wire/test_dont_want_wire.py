@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.protobuf import bytes_field
-from rumormill.libp2p.pubsub.queue import PeerQueue
+from rumormill.libp2p.pubsub.outbound.queue import PeerQueue
 from rumormill.libp2p.wire import GOSSIP_KINDS, Control, ControlKinds, Rpc, RpcLimits, decode_rpc
 from rumormill.libp2p.wire.control import Budget
 from rumormill.libp2p.wire.dont_want import IDONTWANT, MOST_WAITING_ID_BYTES, IDontWant

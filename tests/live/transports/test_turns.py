@@ -254,3 +254,24 @@ async def test_nothing_is_lost_or_reordered_whatever_it_costs(bench: Bench) -> N
         await asyncio.sleep(0)
     await settle()
     assert bench.got == sent
+
+
+async def test_who_takes_little_of_the_time_never_waits_however_long_it_goes_on(
+    bench: Bench,
+) -> None:
+    line, socket = bench.line("steady", SLICE / 1000)
+    for _ in range(200):
+        line.take(b"x" * 100)  # a tenth of a slice
+        assert socket.reading
+        bench.clock.now += FORGIVEN_AFTER / 2
+
+
+async def test_who_takes_much_of_it_waits_though_it_pauses_now_and_then(bench: Bench) -> None:
+    line, socket = bench.line("busy", SLICE / 1000)
+    waited = 0
+    for _ in range(50):
+        line.take(b"x" * 900)
+        waited += not socket.reading
+        await settle()
+        bench.clock.now += SLICE
+    assert waited > 10

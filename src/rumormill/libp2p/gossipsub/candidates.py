@@ -74,11 +74,11 @@ class Candidates(Part):
         One is looked at after the other until there are enough: of a thousand listeners, few are.
         """
         chosen: list[Peer] = []
-        source = self._pubsub.random.random
-        while peers and len(chosen) < most:
-            at = int(source() * len(peers))
-            peer, peers[at] = peers[at], peers[-1]
-            peers.pop()
+        source, left = self._pubsub.random.random, len(peers)
+        while left and len(chosen) < most:
+            at = int(source() * left)
+            left -= 1
+            peer, peers[at] = peers[at], peers[left]
             if allowed(peer):
                 chosen.append(peer)
         return chosen

@@ -10,7 +10,8 @@ from pydantic import Field, field_validator, model_validator
 
 from rumormill.core.errors import ConfigError, LocalProtocolError
 from rumormill.core.parameters import not_above, read_tables
-from rumormill.libp2p.gossipsub.degrees import (
+from rumormill.libp2p.gossipsub.defence.gater_parameters import GaterParameters
+from rumormill.libp2p.gossipsub.mesh.degrees import (
     USUAL_BEST,
     USUAL_OUTBOUND,
     DegreeBook,
@@ -18,7 +19,6 @@ from rumormill.libp2p.gossipsub.degrees import (
     TopicMesh,
     most_outbound,
 )
-from rumormill.libp2p.gossipsub.gater_parameters import GaterParameters
 from rumormill.libp2p.stack.multiaddr import Multiaddr
 
 
@@ -117,10 +117,11 @@ class GossipsubParameters(GaterParameters):
     for operators who know each other."""
     direct_connect_ticks: int = Field(default=60, ge=1)
     """Heartbeats between two attempts to reach a direct peer that is not there."""
-    dont_want_size: int = Field(default=1024, ge=0)
+    dont_want_size: int = Field(default=16 * 1024, ge=0)
     """Bytes of data from which on we tell the mesh of a message when it arrives (IDONTWANT), so
-    that nobody there sends us another copy: go's choice, as the word must be worth it. Peers from
-    gossipsub 1.2 on are told."""
+    that nobody there sends us another copy. What is smaller is checked and passed on before the
+    word could arrive, and has said as much itself: lower it where validators take their time. Peers
+    from gossipsub 1.2 on are told; go tells from 1024 bytes on, rust from 1000, js from 512."""
     dont_want_own: bool = False
     """Tell of our own messages too. That spares us copies of very large ones only, as whoever has
     got a message from us does not send it back."""

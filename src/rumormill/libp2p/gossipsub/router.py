@@ -8,10 +8,12 @@ from typing import ClassVar
 from rumormill.core.errors import ConfigError, LocalProtocolError
 from rumormill.core.machine import Peer, PeerJoined
 from rumormill.libp2p.gossipsub.candidates import Candidates
+from rumormill.libp2p.gossipsub.defence.gater import Gater
+from rumormill.libp2p.gossipsub.defence.slow_peers import SlowPeers
 from rumormill.libp2p.gossipsub.direct import AddDirectPeer, DirectPeers, RemoveDirectPeer
-from rumormill.libp2p.gossipsub.dont_want import DontWant, DontWantOwn
-from rumormill.libp2p.gossipsub.extensions import Extension, Extensions
-from rumormill.libp2p.gossipsub.fanout import Fanout
+from rumormill.libp2p.gossipsub.exchange.peer_exchange import PeerExchange
+from rumormill.libp2p.gossipsub.extensions.extensions import Extension, Extensions
+from rumormill.libp2p.gossipsub.extensions.probe_extension import ProbeExtension
 from rumormill.libp2p.gossipsub.features import (
     FEATURES,
     MESHSUB_1_0,
@@ -20,21 +22,19 @@ from rumormill.libp2p.gossipsub.features import (
     MESHSUB_1_3,
     FeatureTable,
 )
-from rumormill.libp2p.gossipsub.gater import Gater
-from rumormill.libp2p.gossipsub.gossip import Gossip
-from rumormill.libp2p.gossipsub.grafting import Grafting
+from rumormill.libp2p.gossipsub.gossip.dont_want import DontWant, DontWantOwn
+from rumormill.libp2p.gossipsub.gossip.gossip import Gossip
+from rumormill.libp2p.gossipsub.gossip.promises import Promises
 from rumormill.libp2p.gossipsub.heartbeat import Heartbeat
-from rumormill.libp2p.gossipsub.mesh import Mesh
+from rumormill.libp2p.gossipsub.mesh.fanout import Fanout
+from rumormill.libp2p.gossipsub.mesh.grafting import Grafting
+from rumormill.libp2p.gossipsub.mesh.mesh import Mesh
+from rumormill.libp2p.gossipsub.mesh.upkeep import Upkeep
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
 from rumormill.libp2p.gossipsub.partial.exchange import PartialMessages
-from rumormill.libp2p.gossipsub.peer_exchange import PeerExchange
-from rumormill.libp2p.gossipsub.probe_extension import ProbeExtension
-from rumormill.libp2p.gossipsub.promises import Promises
 from rumormill.libp2p.gossipsub.score import DEFAULT_SCORE, Score, ScoreParameters
-from rumormill.libp2p.gossipsub.slow_peers import SlowPeers
 from rumormill.libp2p.gossipsub.standing import Standing
 from rumormill.libp2p.gossipsub.targets import Targets
-from rumormill.libp2p.gossipsub.upkeep import Upkeep
 from rumormill.libp2p.pubsub.floodsub import FLOODSUB
 from rumormill.libp2p.pubsub.part import Part
 from rumormill.libp2p.pubsub.router import Admission, PubsubServices, Router
@@ -76,6 +76,7 @@ class GossipsubRouter(Router):
         self._heartbeat: Heartbeat | None = None
         self.standing = self.make_standing(pubsub)
         self._graylist = self.standing.thresholds.graylist
+        self._standing_of = self.standing.of
         self._make_parts(pubsub, self.parameters)
         pubsub.on_input(AddDirectPeer, self._add_direct_peer)
         pubsub.on_input(RemoveDirectPeer, self._remove_direct_peer)
@@ -183,7 +184,7 @@ class GossipsubRouter(Router):
 
     def gate(self, peer: Peer, now: float) -> Admission:
         """Hardly anything is read of a graylisted peer, and little of one that the gater stops."""
-        if self.standing.of(peer) < self._graylist and peer not in self._direct:
+        if self._standing_of(peer) < self._graylist and peer not in self._direct:
             return "subscriptions"
         if self._gater is None or peer in self._direct:
             return "all"

@@ -7,8 +7,8 @@ from collections.abc import Container, Iterable, Mapping
 from rumormill.core.machine import Peer
 from rumormill.libp2p.gossipsub.candidates import Candidates
 from rumormill.libp2p.gossipsub.direct import DirectPeers
-from rumormill.libp2p.gossipsub.fanout import Fanout
-from rumormill.libp2p.gossipsub.mesh import Mesh
+from rumormill.libp2p.gossipsub.mesh.fanout import Fanout
+from rumormill.libp2p.gossipsub.mesh.mesh import Mesh
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
 from rumormill.libp2p.gossipsub.standing import Standing
 from rumormill.libp2p.pubsub.router import PubsubServices

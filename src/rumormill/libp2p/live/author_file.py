@@ -33,7 +33,7 @@ INTERVAL = 5.0
 
 
 class AuthorFile:
-    """An :class:`~rumormill.libp2p.pubsub.replays.AuthorStore` that is a file.
+    """An :class:`~rumormill.libp2p.pubsub.inbound.replays.AuthorStore` that is a file.
 
     It keeps no more than ``most`` authors; who was heard longest ago goes first.
     """

@@ -30,6 +30,7 @@ from rumormill.core.topic import Capabilities, check_topic
 from rumormill.core.trace import CONNECTION_REFUSED, DROPPED, SLOW_PEER, TraceEvent
 from rumormill.core.transport import Dial, Listening
 from rumormill.libp2p.effects import BeginRelay, EndRelay
+from rumormill.libp2p.gossipsub.extensions.probe_extension import EXTENSION_TESTED
 from rumormill.libp2p.gossipsub.partial import (
     MakeMessage,
     OpenPartial,
@@ -38,7 +39,6 @@ from rumormill.libp2p.gossipsub.partial import (
 )
 from rumormill.libp2p.gossipsub.partial.exchange import PARTS_OFFERED
 from rumormill.libp2p.gossipsub.partial.receiver import PARTS_TAKEN
-from rumormill.libp2p.gossipsub.probe_extension import EXTENSION_TESTED
 from rumormill.libp2p.gossipsub.router import GossipsubRouter
 from rumormill.libp2p.gossipsub.score import PeerScore, Score, TopicScoreParameters
 from rumormill.libp2p.host.host import Host
@@ -52,10 +52,10 @@ from rumormill.libp2p.live.peer_choices import NodeInput, PeerChoices
 from rumormill.libp2p.live.publishing import OtherPublications
 from rumormill.libp2p.live.settings import Libp2pSettings
 from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
+from rumormill.libp2p.pubsub.inbound.replays import AuthorStore
 from rumormill.libp2p.pubsub.parameters import ENVELOPE
 from rumormill.libp2p.pubsub.pubsub import Pubsub
 from rumormill.libp2p.pubsub.randomsub import RandomsubRouter
-from rumormill.libp2p.pubsub.replays import AuthorStore
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.stack.address_book import AddressBook
 from rumormill.libp2p.stack.keys import PrivateKey

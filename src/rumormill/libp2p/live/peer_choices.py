@@ -16,7 +16,7 @@ from rumormill.libp2p.effects import (
     TopicCommand,
 )
 from rumormill.libp2p.gossipsub.direct import AddDirectPeer, RemoveDirectPeer
-from rumormill.libp2p.gossipsub.peer_exchange import ExchangeFilter, FilterExchange
+from rumormill.libp2p.gossipsub.exchange.peer_exchange import ExchangeFilter, FilterExchange
 from rumormill.libp2p.stack.multiaddr import Multiaddr
 from rumormill.live.driver import Driver
 from rumormill.live.message_network import MessageNetwork

@@ -14,14 +14,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from rumormill.core.errors import ConfigError
 from rumormill.core.parameters import Parameters
-from rumormill.libp2p.gossipsub.gater_parameters import GaterParameters
+from rumormill.libp2p.gossipsub.defence.gater_parameters import GaterParameters
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
 from rumormill.libp2p.gossipsub.score.parameters import ScoreParameters
 from rumormill.libp2p.gossipsub.score.setting import ScoreSetting
 from rumormill.libp2p.host.parameters import HostParameters
+from rumormill.libp2p.pubsub.inbound.replays import AuthorStore
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.randomsub import RandomsubParameters
-from rumormill.libp2p.pubsub.replays import AuthorStore
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.stack.limits import ConnectionLimits
 from rumormill.libp2p.stack.multiaddr import Multiaddr

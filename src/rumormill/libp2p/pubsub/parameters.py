@@ -10,14 +10,14 @@ from pydantic import Field, field_validator, model_validator
 from rumormill.core.errors import ConfigError, LocalProtocolError
 from rumormill.core.limits import WorkLimits
 from rumormill.core.parameters import Parameters, read_tables
-from rumormill.libp2p.pubsub.message_id import message_id_function
-from rumormill.libp2p.pubsub.subscriptions import (
+from rumormill.libp2p.pubsub.topics.message_id import message_id_function
+from rumormill.libp2p.pubsub.topics.subscriptions import (
     SubscriptionFilter,
     allow_all,
     allow_list,
     allow_pattern,
 )
-from rumormill.libp2p.pubsub.transforms import DataTransform, transform_named
+from rumormill.libp2p.pubsub.topics.transforms import DataTransform, transform_named
 from rumormill.libp2p.stack.peer_id import from_text
 from rumormill.libp2p.wire.limits import RpcLimits
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rumormill.core.addresses import owner_of
 from rumormill.core.limits import MICROSECONDS, Allowance, Work
 from rumormill.core.machine import PeerJoined
+from rumormill.libp2p.pubsub.outbound.queue import PeerQueue
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
-from rumormill.libp2p.pubsub.queue import PeerQueue
 from rumormill.libp2p.wire.frames import FrameReader
 
 OWN_SHARE, OWN_BURST = 0.01, 0.02

@@ -19,7 +19,7 @@ How a message travels::
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from rumormill.core import trace
@@ -39,6 +39,7 @@ from rumormill.core.machine import (
     Unsubscribe,
     Writable,
 )
+from rumormill.core.timers import NEVER
 from rumormill.core.trace import TraceEvent, type_of_field
 from rumormill.libp2p.effects import (
     BeginRelay,
@@ -55,29 +56,28 @@ from rumormill.libp2p.effects import (
     StreamRenewed,
     StreamRestarted,
 )
-from rumormill.libp2p.pubsub.blacklist import BLACKLIST_ENDED, BlacklistedPeers
-from rumormill.libp2p.pubsub.inbox import Inbox
-from rumormill.libp2p.pubsub.intake import Intake
-from rumormill.libp2p.pubsub.lane import Parcel
-from rumormill.libp2p.pubsub.outbox import NEVER, Outbox
-from rumormill.libp2p.pubsub.own_topics import OwnTopics
+from rumormill.libp2p.pubsub.inbound.blacklist import BLACKLIST_ENDED, BlacklistedPeers
+from rumormill.libp2p.pubsub.inbound.inbox import Inbox
+from rumormill.libp2p.pubsub.inbound.intake import Intake
+from rumormill.libp2p.pubsub.inbound.replays import AuthorStore
+from rumormill.libp2p.pubsub.inbound.toll import Toll
+from rumormill.libp2p.pubsub.membership import Membership
+from rumormill.libp2p.pubsub.outbound.forwarding import Forwarding
+from rumormill.libp2p.pubsub.outbound.outbox import Outbox
+from rumormill.libp2p.pubsub.outbound.publisher import Publisher
 from rumormill.libp2p.pubsub.parameters import ENVELOPE, PubsubParameters
 from rumormill.libp2p.pubsub.part import Listeners
-from rumormill.libp2p.pubsub.peer_filter import Admittance
 from rumormill.libp2p.pubsub.peers import PeerState
-from rumormill.libp2p.pubsub.publisher import Publisher
-from rumormill.libp2p.pubsub.replays import AuthorStore
 from rumormill.libp2p.pubsub.router import Router
-from rumormill.libp2p.pubsub.rules import RuleBook
-from rumormill.libp2p.pubsub.subscriptions import SubscriptionFilter, SubscriptionTable
-from rumormill.libp2p.pubsub.toll import Toll
+from rumormill.libp2p.pubsub.topics.own_topics import OwnTopics
+from rumormill.libp2p.pubsub.topics.peer_filter import Admittance
+from rumormill.libp2p.pubsub.topics.rules import RuleBook
+from rumormill.libp2p.pubsub.topics.subscriptions import SubscriptionFilter, SubscriptionTable
 from rumormill.libp2p.pubsub.usefulness import Usefulness
 from rumormill.libp2p.stack.address_book import AddressBook
 from rumormill.libp2p.stack.peer_id import PeerNames, from_text
 from rumormill.libp2p.wire.control import ControlKind, ControlKinds, EntryType
 from rumormill.libp2p.wire.frames import FrameReader
-from rumormill.libp2p.wire.message import WireMessage
-from rumormill.libp2p.wire.rpc import message_frame
 from rumormill.libp2p.wire.signing import Author
 
 InputType = TypeVar("InputType", bound=PubsubInput)
@@ -125,15 +125,27 @@ class Pubsub:
         work."""
         self.subscribed: dict[str, None] = {}
         """Those of them whose messages the application wants; the others we only relay."""
+        self.descriptions: dict[str, bytes] = {}
+        """By topic, fields that we say beside that we listen to it."""
+        self.allows = subscription_filter or self.parameters.subscription_filter()
+        """Whether a topic exists for us."""
+        self._now = 0.0
         self._queue_bytes = self.parameters.queue_bytes
+        self._handlers: dict[type, Callable[[Any, float], None]] = {}
+        self._attach(router)
+        rules = RuleBook(self.parameters)
+        self._intake = Intake(self, network, rules, self.name_of, author_store)
+        self._publisher = Publisher(self, self._intake, rules, first_sequence)
+        self._take_inputs()
+
+    def _attach(self, router: Router) -> None:
+        """Make what the router needs, let it make its parts, and see who hears what."""
         self._kinds = ControlKinds()
         self._control_handlers: dict[type, Callable[[Peer, Any, float], None]] = {}
         self._extension_handlers: dict[int, Callable[[Peer, bytes, float], None]] = {}
-        self.descriptions: dict[str, bytes] = {}
-        """By topic, fields that we say beside that we listen to it."""
+        self._router_due = router.next_wake
         self.outbox = Outbox(self, self._kinds)
-        self._handlers: dict[type, Callable[[Any, float], None]] = {}
-        self._refusals = self.outbox.refusals
+        self.forwarding = Forwarding(self)
         router.attach(self)
         self.table = SubscriptionTable(self.parameters.max_topics_per_peer)
         """Who listens to what."""
@@ -155,34 +167,32 @@ class Pubsub:
         """Whom we have nothing to do with."""
         self.admittance = Admittance(self)
         """Which peers may take part in which topics."""
-        rules = RuleBook(self.parameters)
-        self._intake = Intake(self, network, rules, self.name_of, author_store)
-        self._publisher = Publisher(self, self._intake, rules, first_sequence)
-        self.allows = subscription_filter or self.parameters.subscription_filter()
-        """Whether a topic exists for us."""
-        self._inbox = Inbox(
+
+    def _take_inputs(self) -> None:
+        """Say who takes what."""
+        inbox = Inbox(
             self, self._intake, self._kinds, self._control_handlers, self._extension_handlers
         )
-        self._own_topics = OwnTopics(self)
-        self._now = 0.0
-        self._on(Received, self._inbox.receive)
+        self._own_topics = topics = OwnTopics(self)
+        self._membership = members = Membership(self, inbox)
+        self._on(Received, inbox.receive)
         self._on(Checked, self._intake.checked)
-        self._on(CheckedMany, self._on_checked_many)
+        self._on(CheckedMany, self._intake.checked_many)
         self._on(Publish, self._publisher.publish)
         self._on(PublishMany, self._publisher.publish_many)
         self._on(PublishOtherwise, self._publisher.publish_otherwise)
         self._on(Writable, self._on_writable)
-        self._on(PeerJoined, self._on_peer_joined)
-        self._on(PeerLeft, self._on_peer_leaves)
-        self._on(StreamRestarted, self._on_stream_restarted)
-        self._on(StreamLost, self._on_stream_lost)
-        self._on(StreamRenewed, self._on_stream_renewed)
-        self._on(HeldBack, self._on_held_back)
-        self._on(Subscribe, self._own_topics.subscribe)
-        self._on(Unsubscribe, self._own_topics.unsubscribe)
-        self._on(BeginRelay, self._own_topics.begin_relay)
-        self._on(EndRelay, self._own_topics.end_relay)
-        self._on(Blacklist, self._on_blacklist)
+        self._on(PeerJoined, members.joined)
+        self._on(PeerLeft, members.leaves)
+        self._on(StreamRestarted, members.stream_restarted)
+        self._on(StreamLost, members.stream_lost)
+        self._on(StreamRenewed, members.stream_renewed)
+        self._on(HeldBack, members.held_back)
+        self._on(Subscribe, topics.subscribe)
+        self._on(Unsubscribe, topics.unsubscribe)
+        self._on(BeginRelay, topics.begin_relay)
+        self._on(EndRelay, topics.end_relay)
+        self._on(Blacklist, members.blacklist)
         self._on(FilterPeers, self.admittance.set)
 
     # ---- the machine
@@ -210,7 +220,7 @@ class Pubsub:
         effects: list[PubsubEffect] = []
         self.effects = effects
         self._intake.seen.expire(now)
-        due = self.router.next_wake()
+        due = self._router_due()
         if due is not None and due <= now:
             self.router.wake(now)
         if self.outbox.expires <= now:
@@ -223,12 +233,16 @@ class Pubsub:
 
     def next_wake(self) -> float | None:
         """At once if something waits to be sent, else when the router wants it or time is up."""
-        if self.outbox.waiting:
+        if self.outbox.dirty:
             return self._now
-        times = self._intake.seen.next_expiry(), self.router.next_wake(), self.outbox.expires
-        soonest = min([time for time in times if time is not None])
+        # Asked after every input, so written out: the least of four times.
+        soonest, expires, due = self.outbox.expires, self._intake.seen.expires, self._router_due()
+        if expires < soonest:
+            soonest = expires
+        if due is not None and due < soonest:
+            soonest = due
         if self.blacklisted.next_end < soonest:
-            return self.blacklisted.next_end
+            soonest = self.blacklisted.next_end
         return None if soonest == NEVER else soonest
 
     # ---- what others may know
@@ -297,6 +311,7 @@ class Pubsub:
             "barred_topics": len(self.admittance.barred),
             "seen": len(self._intake.seen),
             "checks": len(self._intake.checks),
+            "recent": len(self._intake.recent),
             "peer_records": len(self.address_book),
             "unread_bytes": sum(state.reader.unread for state in self.peers.values()),
             "blacklisted": len(self.blacklisted),
@@ -311,82 +326,9 @@ class Pubsub:
 
     # ---- peers
 
-    def _on_peer_joined(self, joined: PeerJoined, now: float) -> None:
-        peer = joined.peer
-        if peer in self.peers:
-            raise LocalProtocolError(f"{peer} has joined already")
-        if peer in self.blacklisted:
-            self.emit(trace.REJECTED, peer=peer, reason="blacklisted_peer")
-            self.effects.append(Drop(peer, "blacklisted"))
-            return
-        state = self.peers[peer] = PeerState(joined, self.parameters, now)
-        self.toll.joined(state, now)
-        self.emit(trace.PEER_JOINED, peer=peer, protocol=joined.protocol, outbound=joined.outbound)
-        self._announce_all(peer)
-        for tell in self.listeners.add_peer:
-            tell(joined, now)
-        for begin in self.listeners.begin_stream:
-            begin(peer, now)
-
-    def _on_peer_leaves(self, left: PeerLeft, now: float) -> None:
-        state = self.peers.get(left.peer)
-        if state is not None and state.reader.unread:
-            self._inbox.read_to_end(left.peer, state, now)
-        self._on_peer_left(left, now)
-
-    def _on_peer_left(self, left: PeerLeft, now: float) -> None:
-        peer = left.peer
-        state = self.peers.pop(peer, None)
-        if state is None:
-            return
-        self.toll.left(state, now)
-        self.outbox.forget(peer, state)
-        self.table.remove_peer(peer)
-        self.admittance.barred.remove_peer(peer)
-        for tell in self.listeners.remove_peer:
-            tell(peer, now)
-        self.emit(trace.PEER_LEFT, peer=peer, reason=left.reason)
-
-    def _on_stream_restarted(self, restarted: StreamRestarted, now: float) -> None:
-        """Introduce ourselves again, too: go forgets our topics when its stream towards us dies."""
-        state = self.peers.get(restarted.peer)
-        if state is not None:
-            state.reader.part()
-            state.fresh = True
-            self._introduce_again(restarted.peer)
-            for tell in self.listeners.peer_stream_began:
-                tell(restarted.peer, now)
-
     def take_reader(self, peer: Peer) -> FrameReader:
         """Give away what is half read of the peer's stream: what comes next begins a frame."""
         return self.peers[peer].reader.part()
-
-    def _on_stream_lost(self, lost: StreamLost, now: float) -> None:
-        """What waits goes the way of what was sent: the peer may have choked on just that."""
-        state = self.peers.get(lost.peer)
-        if state is not None:
-            self.outbox.discard(lost.peer, state, "stream_lost")
-
-    def _on_stream_renewed(self, renewed: StreamRenewed, now: float) -> None:
-        """Introduce ourselves again: the peer may have forgotten us with the old stream."""
-        if renewed.peer in self.peers:
-            self._introduce_again(renewed.peer)
-            for begin in self.listeners.begin_stream:
-                begin(renewed.peer, now)
-
-    def _on_held_back(self, held: HeldBack, now: float) -> None:
-        if held.peer in self.peers:
-            for tell in self.listeners.held_back:
-                tell(held.peer, held.reason, held.seconds, now)
-
-    def _introduce_again(self, peer: Peer) -> None:
-        self._announce_all(peer)
-        for tell in self.listeners.renew_peer:
-            tell(peer)
-
-    def _announce_all(self, peer: Peer) -> None:
-        for topic in self.listening:
-            self.outbox.announce(peer, topic, True, self.descriptions.get(topic, b""))
 
     def _on_writable(self, writable: Writable, now: float) -> None:
         self.outbox.writable(writable.peer, writable.ready)
@@ -454,65 +396,7 @@ class Pubsub:
         """The peer broke the protocol: it is dropped, and the trace says why."""
         self.emit(trace.PROTOCOL_ERROR, peer=peer, reason=error.reason, detail=error.detail)
         self.effects.append(Drop(peer, error.reason))
-        self._on_peer_left(PeerLeft(peer, error.reason), self._now)
-
-    def _on_checked_many(self, many: CheckedMany, now: float) -> None:
-        for answer in many.answers:
-            self._intake.checked(answer, now)
-
-    # ---- what the application wants
-
-    def _on_blacklist(self, command: Blacklist, now: float) -> None:
-        peer = command.peer
-        if not command.listed:
-            self.blacklisted.remove(peer)
-            return
-        until = NEVER if command.seconds is None else now + command.seconds
-        early = self.blacklisted.add(peer, until)
-        if early is not None:
-            self.emit(
-                trace.DROPPED, peer=early, what="blacklisted", reason="blacklist_full", count=1
-            )
-        if peer in self.peers:
-            self.emit(trace.REJECTED, peer=peer, reason="blacklisted_peer")
-            self.effects.append(Drop(peer, "blacklisted"))
-            self._on_peer_left(PeerLeft(peer, "blacklisted"), now)
-
-    # ---- passing on
-
-    def forward(
-        self, message: WireMessage, source: Peer, holders: dict[Peer, None], now: float
-    ) -> int:
-        """Pass on a message of another to whom the router names and who does not have it.
-
-        Returns to how many.
-        """
-        parcel: Parcel | None = None
-        sent, outbox = 0, self.outbox
-        targets = self.router.targets(message, False, now)
-        if len(message.topics) > 1:
-            targets = dict.fromkeys(targets)
-        if self._refusals and message.id in self._refusals:
-            targets = self.willing(message, targets, holders)
-        for peer in targets:
-            if peer not in holders:
-                parcel = parcel or (message_frame(message), message.id, message.topics[0])
-                outbox.send(peer, parcel, source)
-                sent += 1
-        return sent
-
-    def willing(
-        self, message: WireMessage, targets: Iterable[Peer], holders: Mapping[Peer, None]
-    ) -> list[Peer]:
-        """The targets without those that said that they want no copy of the message."""
-        refused = self._refusals.get(message.id, ())
-        willing: list[Peer] = []
-        for peer in targets:
-            if peer not in refused:
-                willing.append(peer)
-            elif peer not in holders:
-                self.emit(trace.SPARED, message.topics[0], message.id, peer, reason="not_queued")
-        return willing
+        self._membership.left(PeerLeft(peer, error.reason), self._now)
 
     # ---- trace
 

@@ -34,10 +34,10 @@ from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.machine import Peer
 from rumormill.core.trace import type_of_field
 from rumormill.libp2p.effects import RouterInput
-from rumormill.libp2p.pubsub.outbox import Outbox
+from rumormill.libp2p.pubsub.inbound.rejections import RejectionLimit
+from rumormill.libp2p.pubsub.outbound.outbox import Outbox
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.part import Part
-from rumormill.libp2p.pubsub.rejections import RejectionLimit
 from rumormill.libp2p.stack.address_book import AddressBook
 from rumormill.libp2p.wire.control import ControlKind, EntryType
 from rumormill.libp2p.wire.message import WireMessage

@@ -51,7 +51,8 @@ from rumormill.libp2p.stack.yamux.frames import (
     PROTOCOL_ERROR,
     encode_header,
 )
-from rumormill.libp2p.stack.yamux.session import GoneAway, StreamArrived, YamuxEvent, YamuxSession
+from rumormill.libp2p.stack.yamux.receiving import GoneAway, StreamArrived, YamuxEvent
+from rumormill.libp2p.stack.yamux.session import YamuxSession
 
 __all__ = [
     "Closed", "Connection", "ConnectionEvent", "ConnectionLimits", "Established", "Failed",

@@ -107,8 +107,9 @@ class FrameReader:
                 break
             places.append((offset, end))
             start = end
-        self._pending = bytearray(data[start:])
-        self._wanted = wanted
+        if start < size or pending:  # else it ends with a whole frame, as nearly always
+            self._pending = bytearray(data[start:])
+            self._wanted = wanted
         return data, places
 
     def _take_unread(self, data: bytes) -> tuple[bytes, int]:

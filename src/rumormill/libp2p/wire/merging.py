@@ -150,37 +150,37 @@ class _Told:
 class _Reader:
     """Reads entries, and the very same entry only once: many peers are told it in a row."""
 
-    __slots__ = ("_last",)
+    __slots__ = ("last",)
 
     def __init__(self) -> None:
-        self._last: tuple[WithIds, _Told] | None = None
+        self.last: tuple[WithIds, _Told] | None = None
+        """The entry that was read last, and what was read."""
 
     def read(self, kind: ControlKind[Any], entry: WithIds) -> _Told:
-        last = self._last
-        if last is not None and last[0] is entry and last[1].kind is kind:
-            return last[1]
         bare, ids = entry._replace(message_ids=()), dict.fromkeys(entry.message_ids)
         told = _Told(kind, bare, ids, True)
-        self._last = entry, told
+        self.last = entry, told
         return told
 
 
 class _Ids:
     """Ids by the entry that they belong to."""
 
-    __slots__ = ("_bytes", "_most_bytes", "_read", "_told")
+    __slots__ = ("_bytes", "_most_bytes", "_reader", "_told")
 
     def __init__(self, most_bytes: int, reader: _Reader) -> None:
         self._most_bytes = most_bytes
         self._bytes = 0
-        self._read = reader.read
+        self._reader = reader
         self._told: dict[WithIds, _Told] = {}
 
     def __len__(self) -> int:
         return len(self._told)
 
     def add(self, kind: ControlKind[Any], entry: WithIds) -> int:
-        told = self._read(kind, entry)
+        last = self._reader.last
+        # The question that `read` begins with, asked here: there may be thousands in a row.
+        told = last[1] if last is not None and last[0] is entry else self._reader.read(kind, entry)
         waiting = self._told.get(told.bare)
         size = self._bytes + told.cost
         if waiting is not None or size > self._most_bytes:

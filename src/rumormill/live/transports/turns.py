@@ -28,6 +28,10 @@ ROUND = 0.008
 FORGIVEN_AFTER = 0.02
 """Seconds without a turn after which what was used before no longer counts."""
 
+FORGIVEN_SHARE = 0.05
+"""What is forgiven of shorter ones, of the time that it brought nothing: a connection that takes
+less of our time than this never waits, however long it goes on."""
+
 PASSES = 4
 """Of the event loop, from one turn of those that use much to the next: as many as a message needs
 from the socket that it came by, over its check, to those that it leaves by. So it waits for one
@@ -114,8 +118,10 @@ class Line:
             self._backlog.appendleft(data[self._piece :])
             data, size = data[: self._piece], self._piece
         began = monotonic()
-        if idle and began - self._last > FORGIVEN_AFTER:
-            self._used = 0.0
+        if idle and self._used:
+            pause = began - self._last
+            forgiven = self._used if pause > FORGIVEN_AFTER else pause * FORGIVEN_SHARE
+            self._used = max(0.0, self._used - forgiven)
         self._serving = True
         self._hand_on(data)
         self._serving = False

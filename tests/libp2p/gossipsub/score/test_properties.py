@@ -93,6 +93,9 @@ def test_a_score_is_a_number_and_the_sum_of_its_parts_whatever_happens(
     bench.heartbeats()
     for peer, parts in bench.score.snapshot().items():
         assert math.isclose(parts.total, bench.of(peer), abs_tol=1e-6)
+    for record in bench.score._book:
+        for counts in record.topics.values():
+            assert math.isclose(counts.worth(), sum(counts.points()), abs_tol=1e-6)
 
 
 @settings(max_examples=40, deadline=None)

@@ -27,7 +27,8 @@ from rumormill.libp2p.stack.yamux.frames import (
     WINDOW_UPDATE,
     encode_header,
 )
-from rumormill.libp2p.stack.yamux.session import GoneAway, StreamArrived, YamuxEvent, YamuxSession
+from rumormill.libp2p.stack.yamux.receiving import GoneAway, StreamArrived, YamuxEvent
+from rumormill.libp2p.stack.yamux.session import YamuxSession
 
 Frame = tuple[int, int, int, int]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from rumormill.core.errors import LocalProtocolError
 from rumormill.core.machine import Peer
 from rumormill.core.topic import check_topic
-from rumormill.libp2p.gossipsub.extensions import Extension
+from rumormill.libp2p.gossipsub.extensions.extensions import Extension
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
 from rumormill.libp2p.gossipsub.partial.commands import (
     ClosePartial,

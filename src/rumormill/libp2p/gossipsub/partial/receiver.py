@@ -11,7 +11,7 @@ from rumormill.libp2p.gossipsub.partial.message import MakeMessage, PartialMessa
 from rumormill.libp2p.gossipsub.partial.options import PartialOptions
 from rumormill.libp2p.gossipsub.partial.sender import PartialSender
 from rumormill.libp2p.gossipsub.standing import Standing
-from rumormill.libp2p.pubsub.prices import ANSWERED_BYTE, UNWANTED_MESSAGE
+from rumormill.libp2p.pubsub.inbound.prices import ANSWERED_BYTE, UNWANTED_MESSAGE
 from rumormill.libp2p.pubsub.router import PubsubServices
 from rumormill.libp2p.wire.extensions import PartialRpc, decode_partial
 

@@ -55,22 +55,26 @@ class PeerRecord:
 
     def look_again(self, record: TopicRecord, parameters: ScoreParameters) -> None:
         """Something changed for the worse in a topic."""
-        score = sum(record.points())
+        score = record.worth()
         self.topics_score += score - record.score
         record.score = score
         self.settle(parameters)
 
     def settle(self, parameters: ScoreParameters) -> None:
         """Add up what the score is made of."""
-        cap = parameters.topic_score_cap
-        topics = self.topics_score
-        self.total = (
-            (cap if cap and topics > cap else topics)
-            + self.application_points(parameters)
-            + self.colocation_points(parameters)
-            + self.behaviour_points(parameters)
-            + self.slow_points(parameters)
-        )
+        cap, total = parameters.topic_score_cap, self.topics_score
+        if cap and total > cap:
+            total = cap
+        # Of most peers there is nothing else to say, and there are many at every heartbeat.
+        if self.application or self.feedback:
+            total += self.application_points(parameters)
+        if self.shared:
+            total += self.colocation_points(parameters)
+        if self.behaviour:
+            total += self.behaviour_points(parameters)
+        if self.slow:
+            total += self.slow_points(parameters)
+        self.total = total
 
     def application_points(self, parameters: ScoreParameters) -> float:
         """P5."""
@@ -110,7 +114,7 @@ class PeerRecord:
         emptied = []
         for topic, record in self.topics.items():
             record.decay(steps, zero, now)
-            record.score = sum(record.points())
+            record.score = record.worth()
             total += record.score
             if record.empty:
                 emptied.append(topic)
@@ -133,7 +137,7 @@ class PeerRecord:
         self.feedback = min(self.feedback, 0.0)
         for record in self.topics.values():
             record.leave()
-            record.score = sum(record.points())
+            record.score = record.worth()
         self.topics = {
             topic: each for topic, each in self.topics.items() if each.failures or each.invalid
         }

@@ -99,6 +99,22 @@ class TopicRecord:
             self.invalid * self.invalid * weights.invalid_weight,
         )
 
+    def worth(self) -> float:
+        """The sum of :meth:`points`, in short: asked for each topic of each peer at every decay."""
+        weights = self.weights
+        total = self.first * weights.first_weight
+        if self.in_mesh:
+            time = self.mesh_time // weights.quantum
+            total += (time if time < weights.time_cap else weights.time_cap) * weights.time_weight
+        if self.active:
+            deficit = self._deficit()
+            total += deficit * deficit * weights.mesh_weight
+        if self.failures:
+            total += self.failures * weights.failures_weight
+        if self.invalid:
+            total += self.invalid * self.invalid * weights.invalid_weight
+        return total
+
     def _deficit(self) -> float:
         return max(0.0, self.weights.mesh_threshold - self.mesh)
 
