@@ -13,7 +13,7 @@ import pytest
 from rumormill.core import trace
 from rumormill.core.machine import Check, Checked, Drop, PeerJoined, Received, Verdict
 from rumormill.core.protobuf import bytes_field, encode_varint, varint_field
-from rumormill.libp2p.gossipsub.mesh.mesh import backoff
+from rumormill.libp2p.gossipsub.mesh import backoff
 from rumormill.libp2p.pubsub.floodsub import FLOODSUB
 from rumormill.libp2p.wire import Control, Graft, IHave, IWant, Prune, Rpc, Subscription
 from rumormill.libp2p.wire.frames import length_prefixed

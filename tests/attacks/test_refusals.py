@@ -10,7 +10,7 @@ from rumormill.core import trace
 from rumormill.core.machine import Drop, Verdict
 from rumormill.core.transport import RestPeer
 from rumormill.libp2p.gossipsub.features import MESHSUB_1_2
-from rumormill.libp2p.gossipsub.gossip.gossip import dont_want
+from rumormill.libp2p.gossipsub.gossip import dont_want
 from rumormill.libp2p.wire import GOSSIP_KINDS, Control, ControlKinds, Rpc, length_prefixed
 from rumormill.libp2p.wire.dont_want import IDONTWANT, IDontWant
 from tests.helpers.libp2p.rpc_encoding import encode_rpc

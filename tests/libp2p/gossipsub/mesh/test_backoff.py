@@ -10,7 +10,7 @@ import pytest
 
 from rumormill.core import trace
 from rumormill.core.machine import Unsubscribe
-from rumormill.libp2p.gossipsub.mesh.mesh import backoff as backoff_module
+from rumormill.libp2p.gossipsub.mesh import backoff as backoff_module
 from rumormill.libp2p.gossipsub.mesh.backoff import LONGEST, Backoffs
 from rumormill.libp2p.wire import Control, Prune, Rpc, Subscription
 from tests.helpers.libp2p.fake_standing import FakeStanding, judged
