@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from rumormill.core.machine import PeerJoined, Publish, Subscribe, Unsubscribe
-from rumormill.libp2p.gossipsub import GossipsubRouter
+from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter
 from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.wire import GOSSIP_KINDS, ControlKinds, Rpc, decode_rpc
@@ -21,6 +21,9 @@ from tests.helpers.libp2p.rpc_encoding import encode_rpc
 TOPIC = "wire-topic"
 EVERY_FRAME = wire_vectors.all_frames()
 KINDS = ControlKinds(*GOSSIP_KINDS, IDONTWANT)
+
+DONT_WANT_SIZE = 1024
+"""go's own; ours is larger by default."""
 
 
 def test_there_are_vectors_of_every_version() -> None:
@@ -114,7 +117,8 @@ def go_said_to(version: str, probe: str) -> list[tuple[object, ...]]:
 def test_our_gossipsub_answers_every_version_s_script_as_the_go_node_did(
     version: str, probe: str
 ) -> None:
-    node = GoNode(f"meshsub-{version}", GossipsubRouter(), f"/meshsub/{version}")
+    router = GossipsubRouter(GossipsubParameters(dont_want_size=DONT_WANT_SIZE))
+    node = GoNode(f"meshsub-{version}", router, f"/meshsub/{version}")
     node.run()
     # Statement by statement, our own message with the go node's very signature.
     assert node.said_to(probe) == go_said_to(f"meshsub-{version}", probe)

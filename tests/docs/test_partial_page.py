@@ -46,7 +46,7 @@ def test_every_setting_is_on_the_page() -> None:
 
 def test_every_reason_is_on_the_page() -> None:
     room = SOURCE / "rumormill" / "libp2p" / "gossipsub"
-    files = [room / "extensions.py", *(room / "partial").glob("*.py")]
+    files = [room / "extensions" / "extensions.py", *(room / "partial").glob("*.py")]
     text = "".join(path.read_text() for path in files)
     found = re.findall(r'"((?:partial|extensions?|too|application)_[a-z_]+)"(?!:)', text)
     events = {"partial_messages", "partial_group"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -23,6 +22,7 @@ from rumormill.libp2p.gossipsub import (
 )
 from rumormill.libp2p.pubsub import FLOODSUB, Part, PubsubServices
 from rumormill.libp2p.wire import ControlKinds, length_prefixed
+from tests.helpers import places
 from tests.helpers.libp2p.workbench import Workbench, gossipsub, origin_id, signed
 
 MESHSUB_1_2 = "/meshsub/1.2.0"
@@ -168,7 +168,7 @@ def test_what_would_be_reached_is_what_is_reached_once_the_fanout_stands() -> No
 
 
 def test_the_guides_router_spares_peers_what_they_do_not_want() -> None:
-    guide = (Path(__file__).parents[3] / "docs" / "embedding.md").read_text()
+    guide = (places.ROOT / "docs" / "embedding.md").read_text()
     (program,) = [each for each in guide.split("```python\n") if "SparingRouter" in each]
     names: dict[str, Any] = {}
     exec(compile(program.split("```")[0], "docs/embedding.md", "exec"), names)
