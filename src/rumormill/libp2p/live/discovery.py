@@ -6,6 +6,7 @@ import random
 
 from rumormill.libp2p.discovery.census import PubsubCensus
 from rumormill.libp2p.discovery.discovery import Discovery
+from rumormill.libp2p.discovery.kademlia.kademlia import Kademlia
 from rumormill.libp2p.discovery.way import Way
 from rumormill.libp2p.live.settings import Libp2pSettings
 from rumormill.libp2p.pubsub.pubsub import Pubsub
@@ -30,4 +31,7 @@ def make_discovery(
 
 def make_ways(settings: Libp2pSettings, identity: PrivateKey) -> list[Way]:
     """A way for each name in ``discovery``, and for each service that is on."""
-    return []
+    ways: list[Way] = []
+    if "kademlia" in settings.discovery.discovery:
+        ways.append(Kademlia(settings.kademlia))
+    return ways

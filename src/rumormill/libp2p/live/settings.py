@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from rumormill.core.errors import ConfigError
 from rumormill.core.parameters import Parameters
+from rumormill.libp2p.discovery.kademlia.parameters import KademliaParameters
 from rumormill.libp2p.discovery.parameters import DiscoveryParameters
 from rumormill.libp2p.gossipsub.gater_parameters import GaterParameters
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
@@ -53,7 +54,7 @@ ROUTERS: Mapping[str, tuple[type[Parameters], ...]] = {
 """Of the networks whose router has parameters: which."""
 
 
-DISCOVERY: tuple[type[Parameters], ...] = (DiscoveryParameters,)
+DISCOVERY: tuple[type[Parameters], ...] = (DiscoveryParameters, KademliaParameters)
 """Where the keys of discovery are: those of all ways, and those of each."""
 
 
@@ -70,6 +71,7 @@ class Libp2pSettings(NamedTuple):
     randomsub: RandomsubParameters
     """Without meaning for the other networks."""
     discovery: DiscoveryParameters
+    kademlia: KademliaParameters
 
 
 def known_keys(network: str) -> dict[str, Key]:
@@ -99,6 +101,7 @@ def read_settings(network: str, values: Mapping[str, Any]) -> Libp2pSettings:
         score=part_of(ScoreSetting, values).parameters,
         randomsub=part_of(RandomsubParameters, values),
         discovery=part_of(DiscoveryParameters, values),
+        kademlia=part_of(KademliaParameters, values),
     )
     if settings.live.replay_store is not None and not settings.pubsub.refuse_replays:
         raise ConfigError("replay_store", "is of no use without refuse_replays=true")
