@@ -30,6 +30,7 @@ from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities, check_topic
 from rumormill.core.trace import CONNECTION_REFUSED, DROPPED, SLOW_PEER, TraceEvent
 from rumormill.core.transport import Dial, Listening, TransportInput
+from rumormill.libp2p.discovery.events import REPEATABLE as DISCOVERY_REPEATABLE
 from rumormill.libp2p.effects import (
     BeginRelay,
     Blacklist,
@@ -54,6 +55,7 @@ from rumormill.libp2p.host.keeper import STREAM_REFUSED
 from rumormill.libp2p.host.pubsub_streams import STREAM_LOST
 from rumormill.libp2p.live.addresses import Multiaddrs
 from rumormill.libp2p.live.author_file import AuthorFile
+from rumormill.libp2p.live.discovery import make_discovery
 from rumormill.libp2p.live.key_file import load_or_create_key, new_key
 from rumormill.libp2p.live.partial_topic import PartialTopic, PartialTopics
 from rumormill.libp2p.live.settings import Libp2pSettings
@@ -91,7 +93,7 @@ class Libp2pNetwork(MessageNetwork):
 
     repeatable: ClassVar[frozenset[str]] = frozenset(
         (STREAM_REFUSED, STREAM_LOST, EXTENSION_TESTED, PARTS_TAKEN, PARTS_OFFERED)
-    )
+    ).union(DISCOVERY_REPEATABLE)
 
     def __init__(self, name: str, settings: Libp2pSettings) -> None:
         key_file = settings.live.key_file
@@ -398,6 +400,7 @@ def _router(name: str, settings: Libp2pSettings) -> Router:
 
 
 def _host(settings: Libp2pSettings, identity: PrivateKey, pubsub: Pubsub) -> Host:
+    discovery = make_discovery(settings, identity, pubsub)
     return Host(
         identity=identity,
         pubsub=pubsub,
@@ -406,4 +409,5 @@ def _host(settings: Libp2pSettings, identity: PrivateKey, pubsub: Pubsub) -> Hos
         entropy=random.SystemRandom(),
         work=settings.pubsub.work_limits,
         address_book=pubsub.address_book,
+        discovery=discovery,
     )

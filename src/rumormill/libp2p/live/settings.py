@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from rumormill.core.errors import ConfigError
 from rumormill.core.parameters import Parameters
+from rumormill.libp2p.discovery.parameters import DiscoveryParameters
 from rumormill.libp2p.gossipsub.gater_parameters import GaterParameters
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
 from rumormill.libp2p.gossipsub.score.parameters import ScoreParameters
@@ -52,6 +53,10 @@ ROUTERS: Mapping[str, tuple[type[Parameters], ...]] = {
 """Of the networks whose router has parameters: which."""
 
 
+DISCOVERY: tuple[type[Parameters], ...] = (DiscoveryParameters,)
+"""Where the keys of discovery are: those of all ways, and those of each."""
+
+
 class Libp2pSettings(NamedTuple):
     """The settings of one libp2p network, each with the part that it belongs to."""
 
@@ -64,11 +69,14 @@ class Libp2pSettings(NamedTuple):
     """None where peers are not scored; without meaning for the other networks, too."""
     randomsub: RandomsubParameters
     """Without meaning for the other networks."""
+    discovery: DiscoveryParameters
 
 
 def known_keys(network: str) -> dict[str, Key]:
     """Every key of the network, by name."""
-    parts: list[type[Parameters]] = [Libp2pParameters, HostParameters, PubsubParameters]
+    parts: list[type[Parameters]] = [
+        Libp2pParameters, HostParameters, PubsubParameters, *DISCOVERY,
+    ]  # fmt: skip
     parts += ROUTERS.get(network, ())
     keys = {name: key for part in parts for name, key in keys_of(part).items()}
     del keys["connection"]
@@ -90,6 +98,7 @@ def read_settings(network: str, values: Mapping[str, Any]) -> Libp2pSettings:
         router=part_of(GossipsubParameters, values),
         score=part_of(ScoreSetting, values).parameters,
         randomsub=part_of(RandomsubParameters, values),
+        discovery=part_of(DiscoveryParameters, values),
     )
     if settings.live.replay_store is not None and not settings.pubsub.refuse_replays:
         raise ConfigError("replay_store", "is of no use without refuse_replays=true")
@@ -126,6 +135,7 @@ Each has all but those under the name of another one. This page is made by `make
             "gossipsub": (GossipsubParameters, GaterParameters, ScoreSetting),
             "randomsub": (RandomsubParameters,),
             "Messages and topics": (PubsubParameters,),
+            "Finding peers": DISCOVERY,
             "Peers and connections": (HostParameters,),
             "Limits of one connection": (ConnectionLimits,),
         },
