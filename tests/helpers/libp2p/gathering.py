@@ -95,7 +95,11 @@ class Gathering:
         self.copies: Counter[bytes] = Counter()
         """How many nodes delivered each message."""
         self._knows = knows
-        self._gossipsub = {"heartbeat_interval": HEARTBEAT, "peer_exchange": True, **(gossipsub or {})}
+        self._gossipsub = {
+            "heartbeat_interval": HEARTBEAT,
+            "peer_exchange": True,
+            **(gossipsub or {}),
+        }
         self._first_gossipsub = {**self._gossipsub, **(first_gossipsub or {})}
         self._host, self._first_host = host or {}, {**(host or {}), **(first_host or {})}
         self._least = GossipsubParameters(**self._gossipsub).D_low
@@ -161,7 +165,9 @@ class Gathering:
         if others:
             known = others[0] if self._knows == "first" else self._chance.choice(others)
             address = simulation.address(known)
-            simulation.at(simulation.now, lambda: simulation.command(name, Dial(address, keep=True)))
+            simulation.at(
+                simulation.now, lambda: simulation.command(name, Dial(address, keep=True))
+            )
 
     def churn(self, share: float, away: float) -> None:
         """From now on that share of the nodes crashes in a minute, and is back after ``away``

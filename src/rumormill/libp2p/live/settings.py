@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from rumormill.core.errors import ConfigError
 from rumormill.core.parameters import Parameters
+from rumormill.libp2p.discovery.mdns.parameters import MdnsParameters
 from rumormill.libp2p.discovery.parameters import DiscoveryParameters
 from rumormill.libp2p.gossipsub.gater_parameters import GaterParameters
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
@@ -39,6 +40,9 @@ class Libp2pParameters(LiveParameters):
     replay_store: Path | AuthorStore | None = None
     """Where ``refuse_replays`` keeps over a restart how far each author has come: a file, which is
     made if it does not exist, or an ``AuthorStore``."""
+    remember_peers: Path | None = None
+    """A file in which the node keeps whom it knew, so that it finds its network again after a
+    restart; it is made if it does not exist. They are tried after ``bootstrap``."""
 
     @classmethod
     def check_address(cls, address: str) -> None:
@@ -53,7 +57,7 @@ ROUTERS: Mapping[str, tuple[type[Parameters], ...]] = {
 """Of the networks whose router has parameters: which."""
 
 
-DISCOVERY: tuple[type[Parameters], ...] = (DiscoveryParameters,)
+DISCOVERY: tuple[type[Parameters], ...] = (DiscoveryParameters, MdnsParameters)
 """Where the keys of discovery are: those of all ways, and those of each."""
 
 
@@ -70,6 +74,7 @@ class Libp2pSettings(NamedTuple):
     randomsub: RandomsubParameters
     """Without meaning for the other networks."""
     discovery: DiscoveryParameters
+    mdns: MdnsParameters
 
 
 def known_keys(network: str) -> dict[str, Key]:
@@ -99,6 +104,7 @@ def read_settings(network: str, values: Mapping[str, Any]) -> Libp2pSettings:
         score=part_of(ScoreSetting, values).parameters,
         randomsub=part_of(RandomsubParameters, values),
         discovery=part_of(DiscoveryParameters, values),
+        mdns=part_of(MdnsParameters, values),
     )
     if settings.live.replay_store is not None and not settings.pubsub.refuse_replays:
         raise ConfigError("replay_store", "is of no use without refuse_replays=true")
