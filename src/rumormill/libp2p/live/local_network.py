@@ -7,6 +7,7 @@ said once; the node goes on.
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import logging
 from collections.abc import Callable, Sequence
 
@@ -17,6 +18,7 @@ from rumormill.libp2p.discovery.mdns.way import Mdns
 from rumormill.libp2p.stack.multiaddr import Multiaddr
 from rumormill.live.transports.losses import Lost
 from rumormill.live.transports.multicast import Multicast
+from rumormill.live.transports.words import own_hosts
 
 GROUPS = {4: "224.0.0.251", 6: "ff02::fb"}
 PORT = 5353
@@ -62,8 +64,8 @@ class LocalNetwork:
                 self._feed(LinkChanged(Mdns.name, link, None))
             else:
                 self._hosts[link] = host
-                addresses = tuple(map(str, announced(self._bound, host)))
-                self._feed(LinkChanged(Mdns.name, link, host, addresses))
+                addresses = announced(self._bound, _dialed_at(host))
+                self._feed(LinkChanged(Mdns.name, link, host, tuple(map(str, addresses))))
         if not self._hosts and not self._told:
             self._told = True
             problem = multicast.problem or "no interface has an address and multicast"
@@ -87,6 +89,14 @@ class LocalNetwork:
         if self._multicast is not None:
             self._multicast.close()
             self._multicast = None
+
+
+def _dialed_at(host: str) -> str:
+    """Our address on a link by which others dial us: of IPv6, ours there is of no use to them."""
+    if not ipaddress.ip_address(host).is_link_local:
+        return host
+    outward = own_hosts("::" if ":" in host else "0.0.0.0")[1:]
+    return outward[0] if outward else host
 
 
 def as_bound(text: str, listening: Sequence[str]) -> tuple[str, ...]:

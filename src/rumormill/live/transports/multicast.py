@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import ipaddress
 import socket
 import struct
@@ -22,7 +23,7 @@ from typing import NamedTuple
 
 from rumormill.live.transports.listening import without_zone
 from rumormill.live.transports.losses import Losses, Lost
-from rumormill.live.transports.words import own_hosts, reason_of, words_for
+from rumormill.live.transports.words import reason_of, words_for
 
 READ_AT_ONCE = 64
 """Datagrams that are read of one socket before others get their turn."""
@@ -32,6 +33,9 @@ MOST_LINKS = 64
 """Sockets: a machine with more interfaces has made most of them itself, for containers."""
 HOPS = 255
 """As RFC 6762 wants it: who sees less knows that it came from elsewhere."""
+
+SIOCGIFADDR = 0x8915
+"""Linux: the address of an interface."""
 
 # Linux gives a socket also what others have joined, unless told otherwise. Python has no names.
 IP_MULTICAST_ALL, IPV6_MULTICAST_ALL = 49, 29
@@ -57,7 +61,6 @@ class Multicast:
         self._take = take
         self._losses = Losses(lost)
         self._sockets: dict[str, socket.socket] = {}
-        self._hosts: dict[str, str] = {}
         self._loop = asyncio.get_running_loop()
         self.problem = ""
         """Why the last interface that could not be used could not."""
@@ -83,20 +86,20 @@ class Multicast:
     def _join(self, link: str, index: int, version: int) -> str | None:
         """Our address on the link; None if it is of no use."""
         try:
-            host = _own_host(index, version, self._groups[version], self._port)
-            if host is None or host in self._hosts.values():
-                return None  # loopback, or an interface without an address of its own
-            sock = _joined(index, version, self._groups[version], self._port)
+            place = (self._groups[version], self._port)
+            host = _own_host(link.rpartition("/")[0], index, version, place)
+            if host is None:
+                return None
+            sock = _joined(index, version, *place)
         except OSError as error:
             self.problem = f"{link}: {words_for(error)}"
             return None
-        self._sockets[link], self._hosts[link] = sock, host
+        self._sockets[link] = sock
         self._loop.add_reader(sock.fileno(), self._readable, link, sock)
         return host
 
     def _leave(self, link: str) -> LinkState:
         sock = self._sockets.pop(link)
-        del self._hosts[link]
         self._loop.remove_reader(sock.fileno())
         sock.close()
         return LinkState(link, None)
@@ -137,22 +140,32 @@ class Multicast:
         self._losses.report()
 
 
-def _own_host(index: int, version: int, group: str, port: int) -> str | None:
-    """The address that our datagrams on an interface bear; None on loopback.
-
-    Of IPv6 that is one of the link alone, which nobody can dial: ours towards the world is better.
-    """
-    family = socket.AF_INET if version == 4 else socket.AF_INET6
-    with socket.socket(family, socket.SOCK_DGRAM) as probe:
-        _speak_on(probe, index, version)
-        probe.connect((group, port) if version == 4 else (group, port, 0, index))
-        host = without_zone(str(probe.getsockname()[0]))
+def _own_host(name: str, index: int, version: int, place: tuple[str, int]) -> str | None:
+    """The address that our datagrams on an interface bear; None on loopback, and if it has none."""
+    if version == 4 and sys.platform == "linux":
+        host = _ipv4_of(name)
+    else:
+        family = socket.AF_INET if version == 4 else socket.AF_INET6
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            _speak_on(probe, index, version)
+            probe.connect(place if version == 4 else (*place, 0, index))  # sends nothing
+            host = without_zone(str(probe.getsockname()[0]))
     address = ipaddress.ip_address(host)
-    if address.is_loopback or address.is_unspecified:
-        return None
-    if address.is_link_local and version == 6:
-        return own_hosts("::")[-1] if len(own_hosts("::")) > 1 else host
-    return host
+    return None if address.is_loopback or address.is_unspecified else host
+
+
+def _ipv4_of(name: str) -> str:
+    """The IPv4 address of just this interface: one without is not given that of another."""
+    import fcntl
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            answer = fcntl.ioctl(probe.fileno(), SIOCGIFADDR, struct.pack("256s", name.encode()))
+        except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                return "0.0.0.0"
+            raise
+    return socket.inet_ntoa(answer[20:24])
 
 
 def _joined(index: int, version: int, group: str, port: int) -> socket.socket:

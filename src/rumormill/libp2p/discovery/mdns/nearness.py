@@ -30,7 +30,7 @@ def announced(listening: Iterable[Multiaddr], host: str) -> tuple[Multiaddr, ...
     own_machine: dict[Multiaddr, None] = {}
     for address in listening:
         if address.host == EVERYWHERE.get(address.family):
-            if address.family == family:
+            if address.family == family and not ipaddress.ip_address(host).is_link_local:
                 here[Multiaddr(family, host, address.port)] = None
         elif address.host == host:
             here[address] = None
@@ -39,11 +39,14 @@ def announced(listening: Iterable[Multiaddr], host: str) -> tuple[Multiaddr, ...
     return tuple(here or own_machine)
 
 
-def dialable(addresses: Iterable[Multiaddr], sender: str, host: str) -> tuple[Multiaddr, ...]:
+def dialable(
+    addresses: Iterable[Multiaddr], sender: str, host: str, own: Iterable[Multiaddr] = ()
+) -> tuple[Multiaddr, ...]:
     """Which of the addresses that ``sender`` told on a link are to be dialed.
 
     mDNS is about the local network: nobody is to make us dial the world. Loopback is the machine of
-    whoever says it, so it counts if the sender is at our own address ``host``.
+    whoever says it, so it counts if the sender is at our own address ``host``; an address of the
+    world, if it is the sender's, or of the same network of IPv6 as one of our ``own``.
 
     >>> told = [Multiaddr.parse(f"/ip4/{host}/tcp/1") for host in ("10.0.0.9", "8.8.8.8")]
     >>> [str(each) for each in dialable(told, "10.0.0.9", "10.0.0.1")]
@@ -52,17 +55,17 @@ def dialable(addresses: Iterable[Multiaddr], sender: str, host: str) -> tuple[Mu
     allowed = {Reach.PRIVATE}
     if sender == host:
         allowed.add(Reach.LOOPBACK)
+    networks = {_network(each) for each in own if each.family == "ip6"}
     return tuple(
         each
         for each in addresses
-        if reach_of(each) in allowed
-        or (each.port and each.host == sender and reach_of(each) is Reach.PUBLIC)
-        or (each.port and _on_our_network(each, host))
+        if (reach := reach_of(each)) in allowed
+        or (
+            reach is Reach.PUBLIC
+            and (each.host == sender or (each.family == "ip6" and _network(each) in networks))
+        )
     )
 
 
-def _on_our_network(address: Multiaddr, host: str) -> bool:
-    if address.family != "ip6" or ":" not in host or reach_of(address) is not Reach.PUBLIC:
-        return False
-    network = ipaddress.ip_network(f"{host}/{SAME_NETWORK}", strict=False)
-    return ipaddress.ip_address(address.host) in network
+def _network(address: Multiaddr) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    return ipaddress.ip_network(f"{address.host}/{SAME_NETWORK}", strict=False)

@@ -225,7 +225,7 @@ class Mdns(Way):
             if known is not None and known.instance == node.instance:
                 self._forget(place_of_it, "left")
             return
-        addresses = dialable(node.addresses, source, place.host)
+        addresses = dialable(node.addresses, source, place.host, place.addresses)
         if not addresses:
             self._drop("mdns_no_address", source, now)
         elif known is None and len(self._nearby) >= MOST_NEARBY:
