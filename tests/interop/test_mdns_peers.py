@@ -12,54 +12,56 @@ from typing import Any
 import pytest
 
 from rumormill.libp2p.discovery.events import DISCOVERY_CONNECTED
+from tests.helpers.interop.go_peer import StartGoPeer
+from tests.helpers.interop.js_peer import StartJsPeer
 from tests.helpers.interop.network_namespace import NetworkNamespace
 from tests.helpers.interop.our_node import TOPIC, OpenNode, contents
+from tests.helpers.interop.rust_peer import StartRustPeer
 
 IMPLEMENTATIONS = ["rust", "js", "go"]
 
 
-@pytest.fixture(params=IMPLEMENTATIONS)
-def start_peer(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    start: Callable[..., Any] = request.getfixturevalue(f"start_{request.param}_peer")
-    return start
-
-
+@pytest.mark.parametrize("peer", IMPLEMENTATIONS)
 async def test_we_find_a_peer_of_each_implementation(
     start_peer: Callable[..., Any], lan: NetworkNamespace, open_node: OpenNode
 ) -> None:
     ours = await open_node(listen=[], discovery=["mdns"])
-    peer = await start_peer(listen=f"/ip4/{lan.address}/tcp/0", topics=[TOPIC], mdns=True)
-    await ours.sees(peer.id)
-    await peer.sees(ours.id, TOPIC)
+    other = await start_peer(listen=f"/ip4/{lan.address}/tcp/0", topics=[TOPIC], mdns=True)
+    await ours.sees(other.id)
+    await other.sees(ours.id, TOPIC)
     assert ours.network.counters[DISCOVERY_CONNECTED] == 1
-    await peer.meshes(ours.id, TOPIC)
-    await peer.publish(TOPIC, b"from the other")
+    await other.meshes(ours.id, TOPIC)
+    await other.publish(TOPIC, b"from the other")
     assert contents(await ours.received(1)) == [b"from the other"]
 
 
+@pytest.mark.parametrize("peer", IMPLEMENTATIONS)
 async def test_we_are_found_by_a_peer_of_each_implementation(
     start_peer: Callable[..., Any], lan: NetworkNamespace, open_node: OpenNode
 ) -> None:
     listen = f"/ip4/{lan.address}/tcp/0"
     ours = await open_node(listen=listen, discovery=["mdns"], max_told_connections=0)
-    peer = await start_peer(listen=listen, topics=[TOPIC], mdns=True)
-    told = await peer.found("mdns", ours.id)
+    other = await start_peer(listen=listen, topics=[TOPIC], mdns=True)
+    told = await other.found("mdns", ours.id)
     assert any(each.startswith(f"/ip4/{lan.address}/tcp/") for each in told["addresses"])
-    await peer.sees(ours.id, TOPIC)
-    await ours.sees(peer.id)
+    await other.sees(ours.id, TOPIC)
+    await ours.sees(other.id)
     assert ours.network.counters[DISCOVERY_CONNECTED] == 0
     await ours.publish(b"from us")
-    (message,) = await peer.messages(TOPIC, 1)
+    (message,) = await other.messages(TOPIC, 1)
     assert message["data"] == b"from us"
 
 
 async def test_one_network_of_all_implementations_without_a_word_of_configuration(
-    request: pytest.FixtureRequest, lan: NetworkNamespace, open_node: OpenNode
+    start_rust_peer: StartRustPeer,
+    start_js_peer: StartJsPeer,
+    start_go_peer: StartGoPeer,
+    lan: NetworkNamespace,
+    open_node: OpenNode,
 ) -> None:
     listen = f"/ip4/{lan.address}/tcp/0"
     ours = await open_node(listen=listen, discovery=["mdns"])
-    for name in IMPLEMENTATIONS:
-        start = request.getfixturevalue(f"start_{name}_peer")
-        peer = await start(listen=listen, topics=[TOPIC], mdns=True)
-        await ours.sees(peer.id)
+    for start in (start_rust_peer, start_js_peer, start_go_peer):
+        other = await start(listen=listen, topics=[TOPIC], mdns=True)
+        await ours.sees(other.id)
     assert len(ours.network.peers) == len(IMPLEMENTATIONS)

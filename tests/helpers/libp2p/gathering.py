@@ -16,10 +16,14 @@ from rumormill.core import trace
 from rumormill.core.machine import Publish, Subscribe
 from rumormill.core.trace import TraceEvent
 from rumormill.core.transport import Dial, OpenTransport, WriteBytes
+from rumormill.libp2p.discovery.census import PubsubCensus
+from rumormill.libp2p.discovery.discovery import Discovery
+from rumormill.libp2p.discovery.remembered import BOOTSTRAP_FIRST, Remembered, RememberedPeer
 from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter
 from rumormill.libp2p.host.host import Host
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.live.addresses import Multiaddrs
+from rumormill.libp2p.live.peers_file import FIRST_DELAY, INTERVAL
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.pubsub import Pubsub
 from rumormill.simulate import Churn, Link, Simulation
@@ -30,6 +34,9 @@ LINK = Link(latency=0.03, jitter=0.02)
 """30 to 50 ms one way."""
 PORT = 4001
 HEARTBEAT = 1.0
+BOOTSTRAP_NODE = {"D": 0, "D_low": 0, "D_high": 0, "D_out": 0, "D_lazy": 0, "D_score": 0}
+"""A bootstrap node as gossipsub's specification has it: in no mesh, it names others to whoever
+comes."""
 
 Knows: TypeAlias = Literal["first", "any"]
 """Whom a node knows when it comes: always the same node, which is spared by churn; or any one of
@@ -76,9 +83,11 @@ class Gathering:
         host: dict[str, Any] | None = None,
         first_gossipsub: dict[str, Any] | None = None,
         first_host: dict[str, Any] | None = None,
+        remember: bool = False,
         keep_trace: bool = False,
     ) -> None:
-        """``first_gossipsub``, ``first_host``: what is different with the first node."""
+        """``remember``: nodes keep their peers over a crash, as with a file that is written every
+        so often. ``first_gossipsub``, ``first_host``: what is different with the first node."""
         self.simulation = Simulation(
             seed, start=1000.0, level="transports", link=link, addresses=Multiaddrs(),
             keep_trace=keep_trace, keep_deliveries=False, sink=self._take,
@@ -95,6 +104,11 @@ class Gathering:
         self.copies: Counter[bytes] = Counter()
         """How many nodes delivered each message."""
         self._knows = knows
+        self._remember = remember
+        self._memory: dict[str, tuple[RememberedPeer, ...]] = {}
+        """What each node has in its file."""
+        self._saved_next: dict[str, float] = {}
+        self._ways: dict[str, Remembered] = {}
         self._gossipsub = {
             "heartbeat_interval": HEARTBEAT,
             "peer_exchange": True,
@@ -151,15 +165,38 @@ class Gathering:
         return Host(
             identity=identity,
             pubsub=pubsub,
+            discovery=self._discovery(name, pubsub, source),
             parameters=HostParameters(**(self._first_host if first else self._host)),
             random=random.Random(source.random()),
             entropy=random.Random(source.random()),
             address_book=pubsub.address_book,
         )
 
+    def _discovery(self, name: str, pubsub: Pubsub, source: random.Random) -> Discovery | None:
+        if not self._remember:
+            return None
+        peers = self._memory.get(name, ())
+        way = Remembered(peers, useful=pubsub.protocols, delay=BOOTSTRAP_FIRST)
+        self._ways[name] = way
+        return Discovery(
+            node=key(name).peer,
+            ways=[way],
+            census=PubsubCensus(pubsub),
+            random=random.Random(source.random()),
+        )
+
+    def _save(self) -> None:
+        """What a living node's file would hold now, where it is due."""
+        now = self.simulation.now
+        for name, way in self._ways.items():
+            if self.simulation.alive(name) and now >= self._saved_next[name]:
+                self._saved_next[name] = now + INTERVAL
+                self._memory[name] = way.state(now)
+
     def _begin(self, name: str, others: Sequence[str]) -> None:
         simulation = self.simulation
         self.came[name] = simulation.now
+        self._saved_next[name] = simulation.now + FIRST_DELAY
         self.filled.pop(name, None)
         simulation.at(simulation.now, lambda: simulation.command(name, Subscribe(TOPIC)))
         if others:
@@ -200,6 +237,7 @@ class Gathering:
         end = self.simulation.now + seconds
         while self.simulation.now < end:
             self.simulation.run_until(min(end, self.simulation.now + 1.0))
+            self._save()
             if tell is not None:
                 tell(1.0)
 

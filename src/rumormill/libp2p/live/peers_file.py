@@ -36,8 +36,8 @@ MOST_LINES = 4 * MOST_PEERS
 """Lines that are looked at."""
 LATEST = 2.0**40
 """Seconds since the epoch beyond which no clock goes."""
-INTERVAL = 30.0
-"""Seconds between two writes."""
+FIRST_DELAY, INTERVAL = 5.0, 30.0
+"""Seconds until the first write, and between two: a node that is killed soon knows somebody."""
 
 log = logging.getLogger("rumormill")
 
@@ -170,9 +170,11 @@ class PeersFile:
         self._keeping = asyncio.ensure_future(self._keep())
 
     async def _keep(self) -> None:
+        delay = FIRST_DELAY
         while True:
-            await asyncio.sleep(INTERVAL)
+            await asyncio.sleep(delay)
             await self._save_or_say()
+            delay = INTERVAL
 
     async def _save_or_say(self) -> None:
         try:
