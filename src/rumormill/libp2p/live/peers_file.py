@@ -63,7 +63,7 @@ def decode_peers(raw: bytes) -> tuple[list[RememberedPeer], int]:
     """
     if len(raw) > LARGEST_FILE:
         raise ValueError(f"more than {LARGEST_FILE} bytes")
-    lines = raw.split(b"\n", MOST_LINES)
+    lines = raw.decode(errors="replace").split("\n", MOST_LINES)
     header = _json(lines[0])
     if header is None or header.get("file") != HEADER["file"]:
         raise ValueError("it begins otherwise")
@@ -84,7 +84,7 @@ def decode_peers(raw: bytes) -> tuple[list[RememberedPeer], int]:
     return list(peers.values()), bad
 
 
-def _json(line: bytes) -> dict[str, Any] | None:
+def _json(line: str) -> dict[str, Any] | None:
     if len(line) > LONGEST_LINE:
         return None
     try:

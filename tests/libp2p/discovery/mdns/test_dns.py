@@ -1,4 +1,4 @@
-"""The DNS messages of mDNS: what is written can be read, what is none is refused, in bounded time."""
+"""The DNS messages of mDNS: what is written can be read, what is none is refused."""
 
 from __future__ import annotations
 
