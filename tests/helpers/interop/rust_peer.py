@@ -7,6 +7,7 @@ compiled once for each version of ``Cargo.toml``: some minutes on a small machin
 from __future__ import annotations
 
 import base64
+import fcntl
 import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -99,12 +100,23 @@ def _cargo_build(folder: Path) -> None:
     shared = cached("rust-crates", [SOURCES / "rust" / "Cargo.toml"], lambda _: None)
     package = folder / "package"
     shutil.copytree(SOURCES / "rust", package, dirs_exist_ok=True)
+    with (shared / "building").open("w") as lock:
+        # Two versions that are built at once would end up under one name.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _build_with(shared, package)
+        shutil.copy(shared / "target" / "release" / PROGRAM, folder)
+
+
+def _build_with(shared: Path, package: Path) -> None:
     # Versions of crates that Cargo.toml does not name were chosen by the first build.
     chosen = shared / "Cargo.lock"
     if chosen.exists():
         shutil.copy(chosen, package)
+    # cargo takes sources that are older than its last build for built, wherever they stand, and
+    # the last build may have been that of another version.
+    for source in (package / "src").iterdir():
+        source.touch()
     command = ["cargo", "build", "--release", "--quiet"]
     environment = {"CARGO_TARGET_DIR": str(shared / "target")}
     run_build("rust", command, package, timeout=LONGEST_BUILD, environment=environment)
     shutil.copy(package / "Cargo.lock", chosen)
-    shutil.copy(shared / "target" / "release" / PROGRAM, folder)
