@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rumormill.core import trace
-from rumormill.core.machine import Publish, Subscribe
+from rumormill.core.machine import Publish, Published, Subscribe
 from rumormill.core.trace import TraceEvent
 from rumormill.core.transport import Dial, OpenTransport, WriteBytes
 from rumormill.libp2p.discovery.census import PubsubCensus
@@ -34,6 +34,8 @@ LINK = Link(latency=0.03, jitter=0.02)
 """30 to 50 ms one way."""
 PORT = 4001
 HEARTBEAT = 1.0
+SETTLED = 10 * HEARTBEAT
+"""Seconds after which a node should have a full mesh."""
 BOOTSTRAP_NODE = {"D": 0, "D_low": 0, "D_high": 0, "D_out": 0, "D_lazy": 0, "D_score": 0}
 """A bootstrap node as gossipsub's specification has it: in no mesh, it names others to whoever
 comes."""
@@ -83,6 +85,7 @@ class Gathering:
         host: dict[str, Any] | None = None,
         first_gossipsub: dict[str, Any] | None = None,
         first_host: dict[str, Any] | None = None,
+        pubsub: dict[str, Any] | None = None,
         remember: bool = False,
         keep_trace: bool = False,
     ) -> None:
@@ -99,11 +102,12 @@ class Gathering:
         """When its mesh was full for the first time since."""
         self.waits: list[float] = []
         """Seconds from coming to a full mesh, of every life."""
-        self.never = 0
-        """Lives that ended without one, though they lasted for ten heartbeats."""
-        self.copies: Counter[bytes] = Counter()
-        """How many nodes delivered each message."""
+        self._copies: dict[bytes, set[str]] = {}
+        """Who delivered each message."""
+        self._expected: dict[bytes, set[str]] = {}
+        """Who should have, of those that were there all the time."""
         self._knows = knows
+        self._pubsub_keys = pubsub or {}
         self._remember = remember
         self._memory: dict[str, tuple[RememberedPeer, ...]] = {}
         """What each node has in its file."""
@@ -121,6 +125,8 @@ class Gathering:
         self._published = 0
         self._names: dict[str, str] = {}
         """The node of each peer id."""
+        self._aloof: set[str] = set()
+        """A bootstrap node: it is in no mesh."""
         self.churning: Churn | None = None
         self.simulation.on_effect(WriteBytes, self._on_write)
         self.simulation.on_effect(OpenTransport, self._on_open)
@@ -152,14 +158,16 @@ class Gathering:
     def _machine(self, name: str, source: random.Random) -> Host:
         identity = key(name)
         self._names[identity.peer] = name
-        first = not self.names
+        first = not self.names or name == self.names[0]
         gossipsub = self._first_gossipsub if first else self._gossipsub
+        if gossipsub.get("D") == 0:
+            self._aloof.add(name)
         pubsub = Pubsub(
             node=identity.peer,
             author=identity,
             router=GossipsubRouter(GossipsubParameters(**gossipsub)),
             random=random.Random(source.random()),
-            parameters=PubsubParameters(),
+            parameters=PubsubParameters(**self._pubsub_keys),
             first_sequence=1 + int(self.simulation.now * 1000),
         )
         return Host(
@@ -217,14 +225,7 @@ class Gathering:
         )  # fmt: skip
 
     def _again(self, name: str, source: random.Random) -> Host:
-        self._end_of_life(name)
         return self._machine(name, source)
-
-    def _end_of_life(self, name: str) -> None:
-        """Of a life without a full mesh; how long it was, is not known: at least it was one."""
-        if name in self.filled or name not in self.came:
-            return
-        self.never += 1
 
     def _returned(self, name: str) -> None:
         others = [each for each in self.names if each != name]
@@ -241,14 +242,31 @@ class Gathering:
             if tell is not None:
                 tell(1.0)
 
-    def publish(self) -> bytes:
+    def publish(self) -> None:
         """Let some node publish a message that no other equals."""
-        alive = [each for each in self.names if self.simulation.alive(each)]
+        alive = [
+            each for each in self.names if self.simulation.alive(each) and each not in self._aloof
+        ]
         name = self._chance.choice(alive)
         self._published += 1
         data = b"message %d" % self._published
-        self.simulation.command(name, Publish((TOPIC,), data))
-        return data
+        effects = self.simulation.command(name, Publish((TOPIC,), data))
+        (published,) = [each for each in effects if isinstance(each, Published)]
+        now = self.simulation.now
+        self._expected[published.receipt.id] = {
+            each for each in alive if now - self.came[each] >= SETTLED and each != name
+        }
+
+    def delivered(self) -> float:
+        """The share of settled nodes that got a message, over all messages; who crashed since, or
+        was in no mesh on purpose, does not count.
+        """
+        expected = missing = 0
+        for message, names in self._expected.items():
+            there = {each for each in names if self.simulation.alive(each)} - self._aloof
+            expected += len(there)
+            missing += len(there - self._copies.get(message, set()))
+        return 1 - missing / expected if expected else 1.0
 
     def _take(self, event: TraceEvent) -> None:
         if event.event == trace.GRAFTED:
@@ -259,7 +277,7 @@ class Gathering:
         elif event.event == trace.PACKET_SENT:
             self.counts.packets += 1
         elif event.event == trace.DELIVERED:
-            self.copies[event.message_id or b""] += 1
+            self._copies.setdefault(event.message_id or b"", set()).add(self._names[event.node])
         self.counts.kinds[event.event] += 1
 
     def _size(self, name: str) -> int:
@@ -281,11 +299,11 @@ class Gathering:
         assert isinstance(pubsub, Pubsub)
         return pubsub.mesh(TOPIC)
 
-    def sample(self, settled_after: float = 10 * HEARTBEAT) -> Sample:
-        """Look at everybody."""
+    def sample(self) -> Sample:
+        """Look at everybody but a node that is in no mesh on purpose."""
         simulation = self.simulation
-        alive = [name for name in self.names if simulation.alive(name)]
-        settled = [name for name in alive if simulation.now - self.came[name] >= settled_after]
+        alive = [name for name in self.names if simulation.alive(name) and name not in self._aloof]
+        settled = [name for name in alive if simulation.now - self.came[name] >= SETTLED]
         full = sum(len(self.mesh(name)) >= self._least for name in settled)
         connections = sum(len(simulation.machine(name).peers()) for name in alive)
         return Sample(

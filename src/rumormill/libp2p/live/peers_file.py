@@ -31,7 +31,8 @@ KEY = "remember_peers"
 """The setting that names the file."""
 HEADER = {"file": "rumormill peers", "version": 1}
 LARGEST_FILE = 1024 * 1024
-LONGEST_LINE = 16 * 1024
+SHORTEST_LINE, LONGEST_LINE = 32, 16 * 1024
+"""Characters: others are not worth the while to read."""
 MOST_LINES = 4 * MOST_PEERS
 """Lines that are looked at."""
 LATEST = 2.0**40
@@ -85,7 +86,7 @@ def decode_peers(raw: bytes) -> tuple[list[RememberedPeer], int]:
 
 
 def _json(line: str) -> dict[str, Any] | None:
-    if len(line) > LONGEST_LINE:
+    if not SHORTEST_LINE <= len(line) <= LONGEST_LINE:
         return None
     try:
         content = json.loads(line)
