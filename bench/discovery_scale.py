@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from bench.progress import Progress
-from rumormill.core.percentiles import percentiles
+from rumormill.simulate.metrics import percentiles
 from tests.helpers.libp2p.gathering import BOOTSTRAP_NODE, HEARTBEAT, LINK, Gathering, Knows, Sample
 
 Row = dict[str, Any]

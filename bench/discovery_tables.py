@@ -82,8 +82,10 @@ def discovery_goals(part: Row) -> list[Goal]:
             _at_most(f"{subject}: heartbeats to a full mesh, the last", last, MOST_HEARTBEATS)
         )
         goals.append(_at_most(f"{subject}: parts of the mesh", float(row["parts"]), 1.0))
-        missing = float(row["settled"] - row["full"])
-        goals.append(_at_most(f"{subject}: nodes without a full mesh", missing, 0.0))
+        full = fixed("", row["full"] / row["settled"])
+        goals.append(
+            Goal(f"{subject}: share of nodes with a full mesh", full, True, fixed("all", 1.0))
+        )
     return goals
 
 
