@@ -32,13 +32,23 @@ class Case(NamedTuple):
     """Seconds in which all nodes come, one after the other."""
     remember: bool = True
     """Whether nodes keep a file of peers."""
+    kademlia: bool = False
+    """Whether they find each other by Kademlia, too."""
     seed: int = 1
 
     @property
     def words(self) -> str:
         """What it is called in tables."""
         known = "one bootstrap node" if self.knows == "first" else "any one node"
-        return f"{known}{', remembered peers' if self.remember else ''}"
+        return known
+
+    @property
+    def ways(self) -> str:
+        """How its nodes find each other."""
+        ways = ["exchange"]
+        ways += ["kademlia"] if self.kademlia else []
+        ways += ["remembered"] if self.remember else []
+        return ", ".join(ways)
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,7 @@ class DiscoveryPlan:
         Case(100, "first", joining=10.0),
         Case(1000, "first"),
         Case(1000, "first", remember=False),
+        Case(1000, "any", kademlia=True),
         Case(1000, "any"),
     )
     churn: float = 0.10
@@ -62,7 +73,9 @@ class DiscoveryPlan:
 
 
 QUICK = DiscoveryPlan(
-    cases=(Case(60, "first", joining=6.0), Case(60, "any", joining=6.0)), churning=60.0, messages=5
+    cases=(Case(60, "first", joining=6.0), Case(60, "any", joining=6.0, kademlia=True)),
+    churning=60.0,
+    messages=5,
 )
 
 
@@ -72,7 +85,9 @@ async def run(plan: DiscoveryPlan, progress: Progress) -> Row:
     progress.begin("discovery", seconds // 10)
     rows = []
     for case in plan.cases:
-        rows.append(measure(case, plan, Ticks(progress, f"{case.nodes} nodes, {case.words}")))
+        rows.append(
+            measure(case, plan, Ticks(progress, f"{case.nodes} nodes, {case.words}, {case.ways}"))
+        )
     return {
         "rows": rows,
         "churn": plan.churn,
@@ -106,7 +121,7 @@ def measure(case: Case, plan: DiscoveryPlan, tell: Callable[[float], object]) ->
     gathering = Gathering(
         seed=case.seed, knows=case.knows, remember=case.remember,
         first_gossipsub=BOOTSTRAP_NODE if first else {}, first_host=ROOM if first else {},
-        pubsub={"trace_packets": True},
+        pubsub={"trace_packets": True}, kademlia=case.kademlia,
     )  # fmt: skip
     gathering.join(case.nodes, case.joining)
     gathering.run(case.joining, tell)
@@ -121,7 +136,7 @@ def measure(case: Case, plan: DiscoveryPlan, tell: Callable[[float], object]) ->
     alive = samples[-1].alive
     minutes = plan.churning / 60
     return {
-        "nodes": case.nodes, "known": case.words, "seed": case.seed,
+        "nodes": case.nodes, "known": case.words, "ways": case.ways, "seed": case.seed,
         "full": together.full, "settled": together.settled, "parts": together.parts,
         "connections": samples[-1].connections,
         **_waits("join", waits), **_waits("return", gathering.waits),

@@ -22,7 +22,7 @@ def discovery_tables(part: Row) -> list[Table]:
 def _mesh_table(part: Row) -> Table:
     table = Table(
         "Nodes that know one address each: do they become one mesh?",
-        ["nodes", "each knows", "full", "parts", "50 % s", "99 % s", "last s",
+        ["nodes", "each knows", "ways", "full", "parts", "50 % s", "99 % s", "last s",
          "crashes", "returns", "back 50 % s", "back 99 % s", "back last s", "worst full",
          "most parts", "delivered"],
         notes=[
@@ -41,7 +41,7 @@ def _mesh_table(part: Row) -> Table:
     )  # fmt: skip
     for row in part["rows"]:
         table.lines.append(
-            [number(row["nodes"]), row["known"], f"{row['full']}/{row['settled']}",
+            [number(row["nodes"]), row["known"], row["ways"], f"{row['full']}/{row['settled']}",
              number(row["parts"]), *(number(row[f"join_{each}"]) for each in ("50", "99", "max")),
              number(row["crashes"]), number(row["returns"]),
              *(number(row[f"return_{each}"]) for each in ("50", "99", "max")),
@@ -53,7 +53,7 @@ def _mesh_table(part: Row) -> Table:
 def _cost_table(part: Row) -> Table:
     table = Table(
         "Nodes that know one address each: what does it cost?",
-        ["nodes", "each knows", "to join: RPCs", "bytes", "dials", "a minute: RPCs", "bytes",
+        ["nodes", "each knows", "ways", "to join: RPCs", "bytes", "dials", "a minute: RPCs", "bytes",
          "dials", "connections", "CPU s", "virtual s/CPU s"],
         notes=[
             "Of one node: pubsub RPCs, bytes of all kinds (handshakes, identify, RPCs), and dials,"
@@ -63,7 +63,7 @@ def _cost_table(part: Row) -> Table:
     )  # fmt: skip
     for row in part["rows"]:
         table.lines.append(
-            [number(row["nodes"]), row["known"],
+            [number(row["nodes"]), row["known"], row["ways"],
              *(number(row[f"{each}_to_join"]) for each in ("packets", "bytes", "dials")),
              *(number(row[f"{each}_a_minute"]) for each in ("packets", "bytes", "dials")),
              number(row["connections"]), number(row["cpu_seconds"]),
@@ -76,7 +76,7 @@ def discovery_goals(part: Row) -> list[Goal]:
     """That every newcomer has a full mesh in time, and that there is one mesh."""
     goals = []
     for row in part["rows"]:
-        subject = f"{number(row['nodes'])} nodes, {row['known']}"
+        subject = f"{number(row['nodes'])} nodes, {row['known']}, {row['ways']}"
         last = row["join_max"] / part["heartbeat"]
         goals.append(
             _at_most(f"{subject}: heartbeats to a full mesh, the last", last, MOST_HEARTBEATS)

@@ -18,7 +18,10 @@ from rumormill.core.trace import TraceEvent
 from rumormill.core.transport import Dial, OpenTransport, WriteBytes
 from rumormill.libp2p.discovery.census import PubsubCensus
 from rumormill.libp2p.discovery.discovery import Discovery
+from rumormill.libp2p.discovery.kademlia.kademlia import Kademlia
+from rumormill.libp2p.discovery.kademlia.parameters import KademliaParameters
 from rumormill.libp2p.discovery.remembered import BOOTSTRAP_FIRST, Remembered, RememberedPeer
+from rumormill.libp2p.discovery.way import Way
 from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter
 from rumormill.libp2p.host.host import Host
 from rumormill.libp2p.host.parameters import HostParameters
@@ -86,10 +89,11 @@ class Gathering:
         first_gossipsub: dict[str, Any] | None = None,
         first_host: dict[str, Any] | None = None,
         pubsub: dict[str, Any] | None = None,
+        kademlia: bool = False,
         remember: bool = False,
         keep_trace: bool = False,
     ) -> None:
-        """``remember``: nodes keep their peers over a crash, as with a file that is written every
+        """``kademlia``: every node is a server of a DHT of their own. ``remember``: nodes keep their peers over a crash, as with a file that is written every
         so often. ``first_gossipsub``, ``first_host``: what is different with the first node."""
         self.simulation = Simulation(
             seed, start=1000.0, level="transports", link=link, addresses=Multiaddrs(),
@@ -108,11 +112,12 @@ class Gathering:
         """Who should have, of those that were there all the time."""
         self._knows = knows
         self._pubsub_keys = pubsub or {}
+        self._kademlia = kademlia
         self._remember = remember
         self._memory: dict[str, tuple[RememberedPeer, ...]] = {}
         """What each node has in its file."""
         self._saved_next: dict[str, float] = {}
-        self._ways: dict[str, Remembered] = {}
+        self._memories: dict[str, Remembered] = {}
         self._gossipsub = {
             "heartbeat_interval": HEARTBEAT,
             "peer_exchange": True,
@@ -181,14 +186,19 @@ class Gathering:
         )
 
     def _discovery(self, name: str, pubsub: Pubsub, source: random.Random) -> Discovery | None:
-        if not self._remember:
+        ways: list[Way] = []
+        if self._kademlia:
+            ways.append(Kademlia(KademliaParameters(kademlia_mode="server")))
+        if self._remember:
+            peers = self._memory.get(name, ())
+            memory = Remembered(peers, useful=pubsub.protocols, delay=BOOTSTRAP_FIRST)
+            self._memories[name] = memory
+            ways.append(memory)
+        if not ways:
             return None
-        peers = self._memory.get(name, ())
-        way = Remembered(peers, useful=pubsub.protocols, delay=BOOTSTRAP_FIRST)
-        self._ways[name] = way
         return Discovery(
             node=key(name).peer,
-            ways=[way],
+            ways=ways,
             census=PubsubCensus(pubsub),
             random=random.Random(source.random()),
         )
@@ -196,7 +206,7 @@ class Gathering:
     def _save(self) -> None:
         """What a living node's file would hold now, where it is due."""
         now = self.simulation.now
-        for name, way in self._ways.items():
+        for name, way in self._memories.items():
             if self.simulation.alive(name) and now >= self._saved_next[name]:
                 self._saved_next[name] = now + INTERVAL
                 self._memory[name] = way.state(now)

@@ -40,7 +40,6 @@ from rumormill.libp2p.discovery.found import FoundPeers
 from rumormill.libp2p.discovery.looking import Looking
 from rumormill.libp2p.discovery.parameters import DiscoveryParameters
 from rumormill.libp2p.discovery.way import Acquaintance, Way
-from rumormill.libp2p.stack.reach import reach_of_text
 
 MOST_REQUESTS = 1024
 """Questions whose answer is waited for, of all ways together."""
@@ -167,6 +166,12 @@ class Discovery:
             return self._looking.lacking(topic) > 0
         return not self.acquaintances or any(map(self._looking.lacking, self._looking.topics))
 
+    def plenty(self) -> bool:
+        """Whether every topic has far more peers than it wants: then nobody need stay for what it
+        might be of use for.
+        """
+        return all(map(self._looking.has_plenty, self._looking.topics))
+
     def hurry(self) -> None:
         """See :meth:`DiscoveryServices.hurry`."""
         self._looking.hurry(self._now)
@@ -211,7 +216,7 @@ class Discovery:
 
     def _on_connected(self, input: PeerConnected, now: float) -> None:
         peer = input.peer
-        acquaintance = Acquaintance(peer, reach_of_text(input.address), input.outbound)
+        acquaintance = Acquaintance(peer, input.address, input.outbound)
         self.acquaintances[peer] = acquaintance
         way = self._found.arrived(peer)
         if way is not None:
@@ -276,9 +281,9 @@ class Discovery:
         """See :meth:`DiscoveryServices.answer`."""
         self._effects.append(Answer(exchange, message))
 
-    def refuse(self, exchange: int, reason: str, detail: str = "") -> None:
+    def refuse(self, exchange: int, reason: str, detail: str = "", *, fault: bool = True) -> None:
         """See :meth:`DiscoveryServices.refuse`."""
-        self._effects.append(Refuse(exchange, reason, detail))
+        self._effects.append(Refuse(exchange, reason, detail, fault))
 
     def send_datagram(self, way: Way, destination: str, data: bytes) -> None:
         """See :meth:`DiscoveryServices.send_datagram`."""

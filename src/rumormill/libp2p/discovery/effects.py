@@ -149,11 +149,14 @@ class Answer(NamedTuple):
 
 
 class Refuse(NamedTuple):
-    """An :class:`Asked` breaks the rules: its stream is reset, and its peer pays."""
+    """An :class:`Asked` gets no answer: its stream is reset. If it breaks the rules, its peer
+    pays.
+    """
 
     exchange: int
     reason: str
     detail: str = ""
+    fault: bool = True
 
 
 class SendDatagram(NamedTuple):

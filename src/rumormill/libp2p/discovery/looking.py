@@ -66,6 +66,10 @@ class Looking:
             return 0
         return max(0, self._census.wanted(topic) - self._census.peers(topic))
 
+    def has_plenty(self, topic: str) -> bool:
+        """Whether the topic has more than twice as many peers as it wants."""
+        return self._census.peers(topic) > 2 * self._census.wanted(topic)
+
     def due(self, now: float) -> Iterator[tuple[str, int]]:
         """The topics to look for now, and how many peers each lacks."""
         hurried, self._hurried = self._hurried, False

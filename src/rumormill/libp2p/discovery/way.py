@@ -30,17 +30,19 @@ from rumormill.libp2p.discovery.effects import (
     Unanswered,
 )
 from rumormill.libp2p.discovery.parameters import DiscoveryParameters
-from rumormill.libp2p.stack.reach import Reach
+from rumormill.libp2p.stack.reach import reach_of_text
 
 
 class Acquaintance:
     """What is known of a peer while it is connected."""
 
-    __slots__ = ("addresses", "outbound", "peer", "protocols", "reach")
+    __slots__ = ("address", "addresses", "outbound", "peer", "protocols", "reach")
 
-    def __init__(self, peer: Peer, reach: Reach, outbound: bool) -> None:
+    def __init__(self, peer: Peer, address: str, outbound: bool) -> None:
         self.peer = peer
-        self.reach = reach
+        self.address = address
+        """The other end of its connection."""
+        self.reach = reach_of_text(address)
         """How near it is, by the address of its connection."""
         self.outbound = outbound
         self.protocols: tuple[str, ...] = ()
@@ -105,8 +107,10 @@ class DiscoveryServices(Protocol):
         """Answer a question of a peer."""
         ...
 
-    def refuse(self, exchange: int, reason: str, detail: str = "") -> None:
-        """A question of a peer breaks the rules: it costs the peer."""
+    def refuse(self, exchange: int, reason: str, detail: str = "", *, fault: bool = True) -> None:
+        """Give no answer. A question that breaks the rules costs the peer, one that is only none of
+        our business is not its fault.
+        """
         ...
 
     def send_datagram(self, way: Way, destination: str, data: bytes) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from rumormill.core.errors import RemoteProtocolError
 from rumormill.core.limits import Allowance
 from rumormill.core.timers import Timers
-from rumormill.core.trace import PROTOCOL_ERROR
+from rumormill.core.trace import IGNORED, PROTOCOL_ERROR
 from rumormill.libp2p.discovery.effects import (
     Answer,
     Answered,
@@ -231,11 +231,18 @@ class Exchanges:
             self._fault(link, guest.stream, RemoteProtocolError("answers_unread"), now)
 
     def refuse(self, effect: Refuse, now: float) -> None:
-        """A question breaks the rules."""
+        """A question gets no answer."""
         found = self._guests.get(effect.exchange)
-        if found is not None:
-            error = RemoteProtocolError(effect.reason, effect.detail)
-            self._fault(found[0], found[1].stream, error, now)
+        if found is None:
+            return
+        link, stream = found[0], found[1].stream
+        if effect.fault:
+            self._fault(link, stream, RemoteProtocolError(effect.reason, effect.detail), now)
+            return
+        self._turn.trace(now, IGNORED, link.peer, reason=effect.reason)
+        link.connection.reset_stream(stream)
+        self._turn.touch(link)
+        self._end(link, stream)
 
     # ---- faults, time, and the end
 

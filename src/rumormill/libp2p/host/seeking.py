@@ -1,7 +1,7 @@
 """Discovery and the connections that there are: what it is told of peers, what it wants of them.
 
 Whom discovery only wants to ask is visited: dialed, asked, and left again after a while, unless
-pubsub has found it of use by then. Visits have a room of their own, so that a look around among
+pubsub has found it of use by then, or its topic needs it. Visits have a room of their own, so that a look around among
 strangers takes no place from the peers of a topic.
 """
 
@@ -39,12 +39,20 @@ VISIT_OVER = "visit_over"
 """Why a connection that was made for a question is closed."""
 
 
+MIGHT_BE_OF_USE = 1
+"""How useful a peer is, to pubsub, that shares a topic with us and has done nothing yet."""
+
+
 class DiscoveryMachine(Machine[DiscoveryInput, DiscoveryEffect], Protocol):
     """What a host needs of discovery."""
 
     @property
     def protocols(self) -> tuple[str, ...]:
         """The protocols that it answers questions of."""
+        ...
+
+    def plenty(self) -> bool:
+        """Whether every topic of ours has far more peers than it wants."""
         ...
 
 
@@ -156,7 +164,7 @@ class Seeking:
         if self.visits < self._parameters.max_visits:
             return True
         for link in self._visits:
-            if not self.exchanges.busy(link) and not self._usefulness(link.peer, now):
+            if not self.exchanges.busy(link) and not self._is_wanted(link.peer, now):
                 self._close(link, VISIT_OVER, now)
                 return True
         return False
@@ -246,10 +254,18 @@ class Seeking:
     def _end_visit(self, link: Link, now: float) -> None:
         if self.exchanges.busy(link):
             self._timers.set(link, now + self._parameters.visit_lingers)
-        elif self._usefulness(link.peer, now):
+        elif self._is_wanted(link.peer, now):
             self._stays(link)
         else:
             self._close(link, VISIT_OVER, now)
+
+    def _is_wanted(self, peer: str, now: float) -> bool:
+        """Whether a peer that was visited may stay: it does something for us, or could and is
+        needed.
+        """
+        use = self._usefulness(peer, now)
+        assert self._machine is not None
+        return use > MIGHT_BE_OF_USE or (use > 0 and not self._machine.plenty())
 
     def next_wake(self) -> float | None:
         """When :meth:`wake` has something to do."""

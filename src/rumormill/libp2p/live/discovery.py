@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from rumormill.libp2p.discovery.census import PubsubCensus
 from rumormill.libp2p.discovery.discovery import Discovery
+from rumormill.libp2p.discovery.kademlia.kademlia import Kademlia
 from rumormill.libp2p.discovery.mdns.way import Mdns
 from rumormill.libp2p.discovery.remembered import BOOTSTRAP_FIRST, Remembered, RememberedPeer
 from rumormill.libp2p.discovery.way import Way
@@ -46,6 +47,8 @@ def make_discovery(
 def make_ways(settings: Libp2pSettings, identity: PrivateKey) -> list[Way]:
     """A way for each name in ``discovery``, and for each service that is on."""
     ways: list[Way] = []
+    if Kademlia.name in settings.discovery.discovery:
+        ways.append(Kademlia(settings.kademlia))
     if Mdns.name in settings.discovery.discovery:
         ways.append(Mdns(settings.mdns))
     return ways

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from rumormill.core.errors import ConfigError
 from rumormill.core.parameters import Parameters
+from rumormill.libp2p.discovery.kademlia.parameters import KademliaParameters
 from rumormill.libp2p.discovery.mdns.parameters import MdnsParameters
 from rumormill.libp2p.discovery.parameters import DiscoveryParameters
 from rumormill.libp2p.gossipsub.gater_parameters import GaterParameters
@@ -57,7 +58,7 @@ ROUTERS: Mapping[str, tuple[type[Parameters], ...]] = {
 """Of the networks whose router has parameters: which."""
 
 
-DISCOVERY: tuple[type[Parameters], ...] = (DiscoveryParameters, MdnsParameters)
+DISCOVERY: tuple[type[Parameters], ...] = (DiscoveryParameters, KademliaParameters, MdnsParameters)
 """Where the keys of discovery are: those of all ways, and those of each."""
 
 
@@ -74,6 +75,7 @@ class Libp2pSettings(NamedTuple):
     randomsub: RandomsubParameters
     """Without meaning for the other networks."""
     discovery: DiscoveryParameters
+    kademlia: KademliaParameters
     mdns: MdnsParameters
 
 
@@ -104,6 +106,7 @@ def read_settings(network: str, values: Mapping[str, Any]) -> Libp2pSettings:
         score=part_of(ScoreSetting, values).parameters,
         randomsub=part_of(RandomsubParameters, values),
         discovery=part_of(DiscoveryParameters, values),
+        kademlia=part_of(KademliaParameters, values),
         mdns=part_of(MdnsParameters, values),
     )
     if settings.live.replay_store is not None and not settings.pubsub.refuse_replays:
