@@ -5,7 +5,7 @@ At the end of a run, ``tests/conftest.py`` prints the matrices of what was teste
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,6 +25,7 @@ from tests.helpers.interop import (
 from tests.helpers.interop.dht_peer import DhtPeer, StartDhtPeer
 from tests.helpers.interop.go_peer import GoPeer, StartGoPeer
 from tests.helpers.interop.js_peer import JsPeer, StartJsPeer
+from tests.helpers.interop.network_namespace import NetworkNamespace
 from tests.helpers.interop.our_node import OpenNode, OurNode, open_our_node
 from tests.helpers.interop.peer_process import PeerProcess, RouterPeer
 from tests.helpers.interop.private_dht import PrivateDht
@@ -88,6 +89,16 @@ def go_program() -> Path:
 def py_program() -> Path:
     """The interpreter that runs the py peer, with its packages installed."""
     return py_peer.installed_program()
+
+
+# ---- a network of its own
+
+
+@pytest.fixture
+def lan() -> Iterator[NetworkNamespace]:
+    """A network with multicast that the test is in, with all the peers that it starts."""
+    with NetworkNamespace.make() as namespace, namespace.entered():
+        yield namespace
 
 
 # ---- the peers

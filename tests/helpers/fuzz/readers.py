@@ -55,11 +55,14 @@ from rumormill.cli.pub import read_lines
 from rumormill.core import base58
 from rumormill.core.errors import RemoteProtocolError, RumormillError
 from rumormill.core.protobuf import bytes_field, read_message, varint_field
+from rumormill.libp2p.discovery.mdns import dns
+from rumormill.libp2p.discovery.mdns.records import SERVICE, nodes_in
 from rumormill.libp2p.gossipsub.partial import PartList
 from rumormill.libp2p.host.services import Echo, Listener
 from rumormill.libp2p.live import key_file
 from rumormill.libp2p.live.author_file import MAGIC as AUTHORS
 from rumormill.libp2p.live.author_file import decode_authors
+from rumormill.libp2p.live.peers_file import decode_peers, encode_peers
 from rumormill.libp2p.stack.envelope import decode_envelope
 from rumormill.libp2p.stack.identify import decode_identify
 from rumormill.libp2p.stack.keys import PrivateKey, PublicKey
@@ -317,10 +320,30 @@ add("parts", whole(lambda raw: PartList(b"group", 64).take(raw)),
     "libp2p.gossipsub.partial.part_list", words=(b"\xff" * 8, b"\x01", b"\x00", b"\x05parts"),
     pumps={"a long bitmap": Pump(b"", b"\xff"), "empty parts": Pump(b"\xff" * 8, b"\x00"),
            "a large part": Pump(b"\x01" + bytes(7) + b"\xff\x7f", b"a")})  # fmt: skip
+PEERS = encode_peers([])
+PEER_TEXT = PrivateKey.from_seed(bytes(32)).peer.encode()
+MDNS = dns.encode_query(SERVICE)
 add("authors", whole(decode_authors), "libp2p.live.author_file",
     words=(AUTHORS, b"\x03ann" + bytes(8), b"\xff", b"\x00"),
     pumps={"the same": Pump(AUTHORS, b"\x01a" + bytes(8)), "nobody": Pump(AUTHORS, bytes(9)),
            "a long number": Pump(AUTHORS, b"\xff")})  # fmt: skip
+add("remembered peers", whole(decode_peers), "libp2p.live.peers_file",
+    words=(PEERS, b'{"id": "', PEER_TEXT, b'", "addresses": ["/ip4/10.0.0.1/tcp/1"]',
+           b', "last_seen": 1}\n', b"\n", b"{", b"[", b"9"),
+    pumps={"empty lines": Pump(PEERS, b"\n"), "nesting": Pump(PEERS, b"["),
+           "objects": Pump(PEERS, b"{}\n"), "a long number": Pump(PEERS, b"9"),
+           "the same": Pump(PEERS, b'{"id": "' + PEER_TEXT + b'", "addresses": '
+                            b'["/ip4/10.0.0.1/tcp/1"], "last_seen": 1}\n')})  # fmt: skip
+add("mDNS", whole(lambda raw: nodes_in(dns.decode_message(raw))),
+    "libp2p.discovery.mdns.dns libp2p.discovery.mdns.records",
+    words=(MDNS, b"\x04_p2p\x04_udp\x05local\x00", b"\xc0\x0c", b"\x00\x0c\x00\x01", b"\x00",
+           b"\x00\x10\x80\x01\x00\x00\x00\x78", b"\x00\x1a\x19dnsaddr=/ip4/1.2.3.4/tcp/1"),
+    pumps={"questions": Pump(bytes((0, 0, 0, 0, 1, 0)) + bytes(6), bytes(5)),
+           "records": Pump(b"\0\0\x84\0\0\0\1\0\0\0\0\0", b"\0\0\1\0\1\0\0\0\0\0\0"),
+           "labels": Pump(bytes(4) + b"\0\1" + bytes(6), b"\1a"),
+           "pointers": Pump(bytes(4) + b"\1\0" + bytes(6) + b"\1a\0\0\1\0\1", b"\xc0\x0c\0\1\0\1"),
+           "texts": Pump(b"\0\0\x84\0\0\0\0\1\0\0\0\0\0\0\x10\0\1\0\0\0\0\x10\0", b"\1a")},
+)  # fmt: skip
 add("message", whole(lambda raw: decode_message(raw).signed_payload()), "libp2p.wire.message",
     words=PROTOBUF_WORDS,
     pumps={**PROTOBUF_PUMPS, "many topics": Pump(b"", b"\x22\x01a"),

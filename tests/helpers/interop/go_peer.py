@@ -6,27 +6,41 @@ Built once for each version of its sources, into the cache outside the tree.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
-from tests.helpers.interop.peer_process import Event, RouterPeer
+from tests.helpers.interop.finding_peer import FindingPeer
+from tests.helpers.interop.peer_process import Event
 from tests.helpers.interop.real_peers import SOURCES, cached, require_tools, run_build
 
 PROGRAM = "rumormill-go-peer"
 ECHO = "/rumormill/echo/1.0.0"
 
 
-class GoPeer(RouterPeer):
+class GoPeer(FindingPeer):
     """One running go node. Leaving the context stops it."""
 
     language = "go"
 
     @classmethod
-    async def start(cls, program: Path, *, window: int | None = None, **arguments: Any) -> Self:
-        """Start a node and wait until it is ready; ``window`` is yamux's largest, in bytes."""
-        more = ["--window", str(window)] if window else []
-        return await super().start(program, more=more, **arguments)
+    async def start(
+        cls,
+        program: Path,
+        *,
+        window: int | None = None,
+        topic_discovery: bool = False,
+        more: Sequence[str] = (),
+        **arguments: Any,
+    ) -> Self:
+        """Start a node and wait until it is ready.
+
+        ``window`` is yamux's largest, in bytes. With ``topic_discovery`` its router looks for
+        peers of its topics by itself, in the DHT.
+        """
+        words = ["--window", str(window)] if window else []
+        words += ["--topic-discovery", "on"] if topic_discovery else []
+        return await super().start(program, more=[*words, *more], **arguments)
 
     async def control_of(self, peer: str) -> Event:
         """What a peer has sent: how many ``grafts`` and so on, ``prunes``, ``extensions``."""

@@ -7,12 +7,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tests.helpers.interop import npm_program
-from tests.helpers.interop.peer_process import (
-    Event,
-    PeerProcessError,
-    RouterPeer,
-    numbered_payloads,
-)
+from tests.helpers.interop.finding_peer import FindingPeer
+from tests.helpers.interop.peer_process import Event, PeerProcessError, numbered_payloads
 
 __all__ = [
     "Event",
@@ -26,7 +22,7 @@ __all__ = [
 JsPeerError = PeerProcessError
 
 
-class JsPeer(RouterPeer):
+class JsPeer(FindingPeer):
     """One running js node. Leaving the context stops it."""
 
     language = "js"

@@ -16,6 +16,23 @@ def versions(family: str) -> dict[str, str]:
     return {"libp2p": _libp2p, "bep50": _bep50, "bcos": _bcos, "ndn": _ndn}[family]()
 
 
+def discovery_versions(way: str) -> dict[str, str]:
+    """For each peer that has this way to find others, the library that it is of."""
+    node = json.loads((SOURCES / "js" / "package.json").read_text())["dependencies"]
+    modules = (SOURCES / "go" / "go.mod").read_text()
+    kademlia = _found(r"github.com/libp2p/go-libp2p-kad-dht v(\S+)", modules)
+    js, go = {
+        "kademlia": (f"@libp2p/kad-dht {node['@libp2p/kad-dht']}", f"kad-dht {kademlia}"),
+        "mdns": (f"@libp2p/mdns {node['@libp2p/mdns']}", "its mdns"),
+        "rendezvous": (None, None),
+    }[way]
+    libraries = _libp2p()
+    found = {"rust": libraries["rust"]}
+    found |= {"js": f"js-libp2p {node['libp2p']}, {js}"} if js else {}
+    found |= {"go": f"{libraries['go'].partition(' (')[0]}, {go}"} if go else {}
+    return found
+
+
 def _bcos() -> dict[str, str]:
     modules = (SOURCES / "bcos-go" / "go.mod").read_text()
     packages = (SOURCES / "bcos-java" / "pom.xml").read_text()

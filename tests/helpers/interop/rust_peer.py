@@ -7,12 +7,14 @@ compiled once for each version of ``Cargo.toml``: some minutes on a small machin
 from __future__ import annotations
 
 import base64
+import fcntl
 import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, Self, TypeAlias
 
-from tests.helpers.interop.peer_process import RouterPeer
+from tests.helpers.interop.finding_peer import LONGEST_SEARCH, FindingPeer
+from tests.helpers.interop.peer_process import Event
 from tests.helpers.interop.real_peers import SOURCES, cached, require_tools, run_build
 
 PROGRAM = "rumormill-rust-peer"
@@ -20,10 +22,23 @@ PROGRAM = "rumormill-rust-peer"
 LONGEST_BUILD = 1500
 
 
-class RustPeer(RouterPeer):
+class RustPeer(FindingPeer):
     """One running rust node. Leaving the context stops it."""
 
     language = "rust"
+
+    @classmethod
+    async def start(
+        cls,
+        program: Path,
+        *,
+        rendezvous: str | None = None,
+        more: Sequence[str] = (),
+        **arguments: Any,
+    ) -> Self:
+        """Start a node and wait until it is ready; ``rendezvous`` is ``client`` or ``server``."""
+        words = ["--rendezvous", rendezvous] if rendezvous else []
+        return await super().start(program, more=[*words, *more], **arguments)
 
     async def publish_partial(
         self, topic: str, group: bytes, parts: Sequence[bytes | None]
@@ -40,6 +55,32 @@ class RustPeer(RouterPeer):
         fields = {"topic": topic, "group_base64": base64.b64encode(group).decode()}
         told = await self.expect("parts", complete=True, timeout=timeout, **fields)
         return [base64.b64decode(part) for part in told["parts"]]
+
+    # ---- rendezvous
+
+    async def register(self, point: str, namespace: str, *, ttl: int | None = None) -> int:
+        """Register with a meeting point that it is connected to; returns the seconds it holds."""
+        fields = {"id": point, "namespace": namespace} | ({} if ttl is None else {"ttl": ttl})
+        answer = await self._command("register", LONGEST_SEARCH, **fields)
+        return int(answer["ttl"])
+
+    async def unregister(self, point: str, namespace: str) -> None:
+        """Take the registration back; the meeting point does not answer."""
+        await self._command("unregister", id=point, namespace=namespace)
+
+    async def discover(
+        self, point: str, namespace: str | None = None, *, limit: int | None = None
+    ) -> list[Event]:
+        """Who is registered, in all namespaces if none is named.
+
+        Each has ``id``, ``addresses``, ``namespace`` and ``ttl``.
+        """
+        fields: Event = {"id": point}
+        fields |= {} if namespace is None else {"namespace": namespace}
+        fields |= {} if limit is None else {"limit": limit}
+        answer = await self._command("discover", LONGEST_SEARCH, **fields)
+        registrations: list[Event] = answer["registrations"]
+        return registrations
 
 
 StartRustPeer: TypeAlias = Callable[..., Awaitable[RustPeer]]
@@ -59,12 +100,23 @@ def _cargo_build(folder: Path) -> None:
     shared = cached("rust-crates", [SOURCES / "rust" / "Cargo.toml"], lambda _: None)
     package = folder / "package"
     shutil.copytree(SOURCES / "rust", package, dirs_exist_ok=True)
+    with (shared / "building").open("w") as lock:
+        # Two versions that are built at once would end up under one name.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _build_with(shared, package)
+        shutil.copy(shared / "target" / "release" / PROGRAM, folder)
+
+
+def _build_with(shared: Path, package: Path) -> None:
     # Versions of crates that Cargo.toml does not name were chosen by the first build.
     chosen = shared / "Cargo.lock"
     if chosen.exists():
         shutil.copy(chosen, package)
+    # cargo takes sources that are older than its last build for built, wherever they stand, and
+    # the last build may have been that of another version.
+    for source in (package / "src").iterdir():
+        source.touch()
     command = ["cargo", "build", "--release", "--quiet"]
     environment = {"CARGO_TARGET_DIR": str(shared / "target")}
     run_build("rust", command, package, timeout=LONGEST_BUILD, environment=environment)
     shutil.copy(package / "Cargo.lock", chosen)
-    shutil.copy(shared / "target" / "release" / PROGRAM, folder)

@@ -195,9 +195,11 @@ class StreamHost(Host):
         self._feed = feed
         self._driven = DrivenStreams(self._turn)
         self._keeper._owners[ECHO] = self._driven
+        self.more_protocols: tuple[str, ...] = (ECHO,)
+        """What it speaks besides the protocols of every host."""
 
     def _protocols(self) -> tuple[str, ...]:
-        return (*super()._protocols(), ECHO)
+        return (*super()._protocols(), *self.more_protocols)
 
     def _handle_rare(self, input: AnyInput, now: float) -> None:
         if isinstance(input, OpenStream):
@@ -231,6 +233,7 @@ class StreamNode:
             random=random.Random(1),
             entropy=random.SystemRandom(),
         )
+        self.identity = key
         self.id = key.peer
         self.events: list[TraceEvent] = []
         self._driver: Driver[Any] = Driver(self._host)

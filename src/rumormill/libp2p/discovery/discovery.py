@@ -25,6 +25,7 @@ from rumormill.libp2p.discovery.effects import (
     DatagramReceived,
     DiscoveryEffect,
     DiscoveryInput,
+    LinkChanged,
     OwnAddresses,
     PeerConnected,
     PeerDisconnected,
@@ -88,6 +89,7 @@ class Discovery:
             Answered: self._on_answered,
             Unanswered: self._on_unanswered,
             DatagramReceived: self._on_datagram,
+            LinkChanged: self._on_link_changed,
         }
 
     # ---- the machine
@@ -309,13 +311,20 @@ class Discovery:
             way.unanswered(input, now)
 
     def _on_datagram(self, input: DatagramReceived, now: float) -> None:
-        way = self._by_name.get(input.way)
-        if way is None:
-            raise LocalProtocolError(f"there is no way of discovery named {input.way!r}")
+        way = self._named(input.way)
         try:
-            way.datagram(input.source, input.data, now)
+            way.datagram(input, now)
         except RemoteProtocolError as error:
             self._blame(way, error, None)
+
+    def _on_link_changed(self, input: LinkChanged, now: float) -> None:
+        self._named(input.way).link_changed(input, now)
+
+    def _named(self, name: str) -> Way:
+        way = self._by_name.get(name)
+        if way is None:
+            raise LocalProtocolError(f"there is no way of discovery named {name!r}")
+        return way
 
     def _blame(self, way: Way, error: RemoteProtocolError, peer: Peer | None) -> None:
         self.emit(way, PROTOCOL_ERROR, peer=peer, reason=error.reason, detail=error.detail)

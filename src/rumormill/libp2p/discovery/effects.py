@@ -86,7 +86,22 @@ class DatagramReceived(NamedTuple):
 
     way: str
     source: str
+    """Who sent it, as an IP address."""
     data: bytes
+    link: str = ""
+    """On which of our networks, if the way has sockets on several; see :class:`LinkChanged`."""
+
+
+class LinkChanged(NamedTuple):
+    """A network of ours on which a way has a socket: it is there, has changed, or is gone."""
+
+    way: str
+    link: str
+    """One network and one version of IP: ``eth0/4``."""
+    host: str | None
+    """Our own IP address on it; None if it is gone."""
+    addresses: tuple[str, ...] = ()
+    """Where we can be dialed from it; none before we listen, and none when we are about to go."""
 
 
 DiscoveryInput: TypeAlias = (
@@ -100,6 +115,7 @@ DiscoveryInput: TypeAlias = (
     | Answered
     | Unanswered
     | DatagramReceived
+    | LinkChanged
 )
 """What the discovery of a node takes."""
 
@@ -144,10 +160,11 @@ class Refuse(NamedTuple):
 
 
 class SendDatagram(NamedTuple):
-    """Send ``data`` from the socket of a way, as mDNS has one; empty destination: to its group."""
+    """Send ``data`` from the socket of a way, as mDNS has one."""
 
     way: str
     destination: str
+    """A link, and all who are on it; the way's own matter."""
     data: bytes
 
 

@@ -18,11 +18,16 @@ DISCOVERY_CONNECTED = "discovery_connected"
 DISCOVERY_FAILED = "discovery_failed"
 """A peer that was found could not be reached, or a way came to nothing; fields: way, reason."""
 
+DISCOVERY_LOST = "discovery_lost"
+"""A peer that a way had named is not to be found by it any more; fields: way, reason."""
+
 DISCOVERY_ADVERTISED = "discovery_advertised"
 """Others can find us by this topic now; fields: way, peers (whom we have told), ttl."""
 
 DISCOVERY_LOOKED = "discovery_looked"
 """A look of a way is over; fields: way, purpose, asked, failed, found, seconds."""
 
-REPEATABLE = frozenset((DISCOVERY_FOUND, DISCOVERY_REFUSED, DISCOVERY_FAILED, DISCOVERY_LOOKED))
+REPEATABLE = frozenset(
+    (DISCOVERY_FOUND, DISCOVERY_REFUSED, DISCOVERY_FAILED, DISCOVERY_LOST, DISCOVERY_LOOKED)
+)
 """Those that a peer can bring about as often as it likes."""

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from rumormill.core.parameters import Parameters, not_above
 
-WayName = Literal["kademlia", "rendezvous"]
+WayName = Literal["kademlia", "rendezvous", "mdns"]
 """The ways that can be asked for by name."""
 
 
@@ -26,7 +26,7 @@ class DiscoveryParameters(Parameters):
 
     discovery: tuple[WayName, ...] = ()
     """Ways to find peers of our topics beyond ``bootstrap`` and peer exchange: ``kademlia``,
-    ``rendezvous``; see docs/discovery.md."""
+    ``rendezvous``, ``mdns``; see docs/discovery.md."""
     discovery_peers: int | None = Field(default=None, ge=1)
     """Peers of a topic below which others are looked for; by default what the router wants, in
     gossipsub ``D``."""

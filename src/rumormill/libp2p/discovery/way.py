@@ -22,7 +22,13 @@ from typing import ClassVar, Protocol
 
 from rumormill.core.machine import Peer
 from rumormill.core.trace import type_of_field
-from rumormill.libp2p.discovery.effects import Answered, Asked, Unanswered
+from rumormill.libp2p.discovery.effects import (
+    Answered,
+    Asked,
+    DatagramReceived,
+    LinkChanged,
+    Unanswered,
+)
 from rumormill.libp2p.discovery.parameters import DiscoveryParameters
 from rumormill.libp2p.stack.reach import reach_of_text
 
@@ -108,7 +114,7 @@ class DiscoveryServices(Protocol):
         ...
 
     def send_datagram(self, way: Way, destination: str, data: bytes) -> None:
-        """Send from the socket of a way; without a destination to its multicast group."""
+        """Send from the socket of a way."""
         ...
 
     def hurry(self) -> None:
@@ -193,8 +199,11 @@ class Way:
     def unanswered(self, answer: Unanswered, now: float) -> None:
         """A question came to nothing."""
 
-    def datagram(self, source: str, data: bytes, now: float) -> None:
+    def datagram(self, datagram: DatagramReceived, now: float) -> None:
         """A datagram came in. :class:`RemoteProtocolError` is traced."""
+
+    def link_changed(self, change: LinkChanged, now: float) -> None:
+        """A network on which it has a socket is there, has changed, or is gone."""
 
     # ---- time and size
 

@@ -31,7 +31,7 @@ from rumormill.core.transport import (
     TransportEffect,
     TransportInput,
 )
-from rumormill.libp2p.discovery.effects import DatagramReceived, SendDatagram
+from rumormill.libp2p.discovery.effects import DatagramReceived, LinkChanged, SendDatagram
 from rumormill.libp2p.effects import Blacklist, FromRouter, PubsubEffect, RouterInput, TopicCommand
 
 PubsubCommand: TypeAlias = (
@@ -46,7 +46,9 @@ PubsubCommand: TypeAlias = (
 )
 """What is for pubsub, and only passes through."""
 
-HostInput: TypeAlias = TransportInput | PubsubCommand | Dial | Hold | Shutdown | DatagramReceived
+HostInput: TypeAlias = (
+    TransportInput | PubsubCommand | Dial | Hold | Shutdown | DatagramReceived | LinkChanged
+)
 """What a host takes: from its transport, for its pubsub, and from its user."""
 
 HostEffect: TypeAlias = (

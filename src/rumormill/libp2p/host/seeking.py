@@ -97,6 +97,7 @@ class Seeking:
         """Questions to peers that are being dialed, each with its deadline."""
         self._visits: dict[Link, None] = {}
         self._timers: Timers[str | Link] = Timers(turn.alarm)
+        self._arm()
 
     @property
     def visits(self) -> int:

@@ -30,6 +30,8 @@ from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities, check_topic
 from rumormill.core.trace import CONNECTION_REFUSED, DROPPED, SLOW_PEER, TraceEvent
 from rumormill.core.transport import Dial, Listening, TransportInput
+from rumormill.libp2p.discovery.discovery import Discovery
+from rumormill.libp2p.discovery.effects import DatagramReceived, LinkChanged
 from rumormill.libp2p.discovery.events import REPEATABLE as DISCOVERY_REPEATABLE
 from rumormill.libp2p.effects import (
     BeginRelay,
@@ -55,8 +57,9 @@ from rumormill.libp2p.host.keeper import STREAM_REFUSED
 from rumormill.libp2p.host.pubsub_streams import STREAM_LOST
 from rumormill.libp2p.live.addresses import Multiaddrs
 from rumormill.libp2p.live.author_file import AuthorFile
-from rumormill.libp2p.live.discovery import make_discovery
+from rumormill.libp2p.live.finding import Finding
 from rumormill.libp2p.live.key_file import load_or_create_key, new_key
+from rumormill.libp2p.live.local_network import as_bound
 from rumormill.libp2p.live.partial_topic import PartialTopic, PartialTopics
 from rumormill.libp2p.live.settings import Libp2pSettings
 from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
@@ -101,10 +104,18 @@ class Libp2pNetwork(MessageNetwork):
         self._settings = settings
         self._authors = _author_store(settings)
         self._pubsub = _pubsub(name, settings, identity, self._authors)
-        self._host = _host(settings, identity, self._pubsub)
+        self._finding = Finding(settings, identity, self._pubsub)
+        self._host = _host(settings, identity, self._pubsub, self._finding.machine)
         self._names = PeerNames()
         self._driver: Driver[
-            MessageInput | TopicCommand | TransportInput | Dial | Blacklist | RouterInput
+            MessageInput
+            | TopicCommand
+            | TransportInput
+            | Dial
+            | Blacklist
+            | RouterInput
+            | DatagramReceived
+            | LinkChanged
         ] = Driver(self._host)
         super().__init__(
             name=name,
@@ -127,6 +138,7 @@ class Libp2pNetwork(MessageNetwork):
             close_timeout=close_timeout,
             on_short=lambda: self.emit(CONNECTION_REFUSED, reason="too_many_open_files"),
         )
+        self._finding.attach(self._driver, self.emit)
         self._dials = Dials(self._driver)
         self._partial = PartialTopics(
             self._driver,
@@ -329,10 +341,16 @@ class Libp2pNetwork(MessageNetwork):
 
     async def _start(self) -> None:
         live = self._settings.live
-        listening = await self._tcp.listen(live.listen)
-        self._driver.feed(Listening(listening))
+        listening: list[str] = []
+        bound: list[str] = []
+        for text in live.listen:
+            reachable = await self._tcp.listen([text])
+            listening += reachable
+            bound += as_bound(text, reachable)
+        self._driver.feed(Listening(tuple(dict.fromkeys(listening))))
         for address in live.bootstrap:
             self._driver.feed(Dial(str(Multiaddr.parse(address)), keep=True))
+        self._finding.start(bound, self.at_close)
         if isinstance(self._authors, AuthorFile):
             self._authors.start(self._not_saved)
             self.at_close(self._authors.close)
@@ -347,6 +365,7 @@ class Libp2pNetwork(MessageNetwork):
         flush_from = self._close_by - FLUSH_SHARE * self._settings.live.close_timeout
         while self._waiting() and loop.time() < flush_from:
             await asyncio.sleep(DRAIN_INTERVAL)
+        self._finding.leave()
         self._driver.feed(Shutdown())
         self._driver.wake()
         await self._tcp.close(max(0.0, self._close_by - loop.time()))
@@ -399,8 +418,9 @@ def _router(name: str, settings: Libp2pSettings) -> Router:
     return GossipsubRouter(settings.router, settings.score)
 
 
-def _host(settings: Libp2pSettings, identity: PrivateKey, pubsub: Pubsub) -> Host:
-    discovery = make_discovery(settings, identity, pubsub)
+def _host(
+    settings: Libp2pSettings, identity: PrivateKey, pubsub: Pubsub, discovery: Discovery | None
+) -> Host:
     return Host(
         identity=identity,
         pubsub=pubsub,

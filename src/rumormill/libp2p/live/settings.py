@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from rumormill.core.errors import ConfigError
 from rumormill.core.parameters import Parameters
 from rumormill.libp2p.discovery.kademlia.parameters import KademliaParameters
+from rumormill.libp2p.discovery.mdns.parameters import MdnsParameters
 from rumormill.libp2p.discovery.parameters import DiscoveryParameters
 from rumormill.libp2p.gossipsub.gater_parameters import GaterParameters
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
@@ -40,6 +41,9 @@ class Libp2pParameters(LiveParameters):
     replay_store: Path | AuthorStore | None = None
     """Where ``refuse_replays`` keeps over a restart how far each author has come: a file, which is
     made if it does not exist, or an ``AuthorStore``."""
+    remember_peers: Path | None = None
+    """A file in which the node keeps whom it knew, so that it finds its network again after a
+    restart; it is made if it does not exist. They are tried after ``bootstrap``."""
 
     @classmethod
     def check_address(cls, address: str) -> None:
@@ -54,7 +58,7 @@ ROUTERS: Mapping[str, tuple[type[Parameters], ...]] = {
 """Of the networks whose router has parameters: which."""
 
 
-DISCOVERY: tuple[type[Parameters], ...] = (DiscoveryParameters, KademliaParameters)
+DISCOVERY: tuple[type[Parameters], ...] = (DiscoveryParameters, KademliaParameters, MdnsParameters)
 """Where the keys of discovery are: those of all ways, and those of each."""
 
 
@@ -72,6 +76,7 @@ class Libp2pSettings(NamedTuple):
     """Without meaning for the other networks."""
     discovery: DiscoveryParameters
     kademlia: KademliaParameters
+    mdns: MdnsParameters
 
 
 def known_keys(network: str) -> dict[str, Key]:
@@ -102,6 +107,7 @@ def read_settings(network: str, values: Mapping[str, Any]) -> Libp2pSettings:
         randomsub=part_of(RandomsubParameters, values),
         discovery=part_of(DiscoveryParameters, values),
         kademlia=part_of(KademliaParameters, values),
+        mdns=part_of(MdnsParameters, values),
     )
     if settings.live.replay_store is not None and not settings.pubsub.refuse_replays:
         raise ConfigError("replay_store", "is of no use without refuse_replays=true")

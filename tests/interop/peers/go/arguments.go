@@ -16,6 +16,11 @@ type arguments struct {
 	options              map[string]json.RawMessage
 	window               int
 	threads              int
+	kademlia             string
+	kademliaProtocol     string
+	bootstrap            words
+	topicDiscovery       string
+	mdns                 string
 }
 
 // A flag that may be given more than once.
@@ -36,6 +41,11 @@ func parseArguments() (arguments, error) {
 	options := flag.String("options", "{}", "options of the router, a JSON object")
 	flag.IntVar(&given.window, "window", 0, "the most that a stream may send ahead, in bytes")
 	flag.IntVar(&given.threads, "threads", 0, "threads that run Go code at once")
+	flag.StringVar(&given.kademlia, "kademlia", "", "client, server; off unless given")
+	flag.StringVar(&given.kademliaProtocol, "kademlia-protocol", "/ipfs/kad/1.0.0", "its protocol")
+	flag.Var(&given.bootstrap, "bootstrap", "a node of Kademlia to begin with")
+	flag.StringVar(&given.topicDiscovery, "topic-discovery", "off", "the router finds peers, on, off")
+	flag.StringVar(&given.mdns, "mdns", "off", "on, off")
 	flag.Parse()
 	if err := json.Unmarshal([]byte(*options), &given.options); err != nil {
 		return given, fmt.Errorf("--options is no JSON object: %w", err)

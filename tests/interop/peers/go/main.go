@@ -42,6 +42,7 @@ type command struct {
 	Streams int     `json:"streams"`
 	Bytes   int     `json:"bytes"`
 	Chunk   int     `json:"chunk"`
+	Dial    bool    `json:"dial"`
 }
 
 var stdout sync.Mutex
@@ -106,6 +107,9 @@ func run() error {
 		return err
 	}
 	say("ready", fields{"id": node.ID().String(), "addresses": peer.addresses()})
+	if err := peer.finder.begin(running, given); err != nil {
+		return err
+	}
 	for _, address := range given.dial {
 		peer.obey(command{Do: "dial", Address: address})
 	}

@@ -21,6 +21,7 @@ const patience = 60 * time.Second
 type peer struct {
 	host   host.Host
 	router *router
+	finder *finder
 }
 
 func newPeer(running context.Context, node host.Host, given arguments) (*peer, error) {
@@ -35,7 +36,14 @@ func newPeer(running context.Context, node host.Host, given arguments) (*peer, e
 		return nil, err
 	}
 	go made.tell(subscription)
-	made.router, err = newRouter(running, node, given)
+	if made.finder, err = newFinder(node, given); err != nil {
+		return nil, err
+	}
+	searching, err := made.finder.routerOptions(given)
+	if err != nil {
+		return nil, err
+	}
+	made.router, err = newRouter(running, node, given, searching...)
 	return made, err
 }
 
@@ -109,6 +117,8 @@ func (p *peer) answer(given command) (fields, error) {
 		return p.echo(limited, given)
 	case "close_connection":
 		return p.closeConnection(given)
+	case "provide", "find", "find_peer", "routing_table":
+		return p.finder.answer(limited, given)
 	}
 	return p.answerOfRouter(limited, given)
 }

@@ -30,7 +30,9 @@ type router struct {
 	subscriptions map[string]*pubsub.Subscription
 }
 
-func newRouter(running context.Context, node host.Host, given arguments) (*router, error) {
+func newRouter(
+	running context.Context, node host.Host, given arguments, more ...pubsub.Option,
+) (*router, error) {
 	makers := map[string]func(context.Context, host.Host, ...pubsub.Option) (*pubsub.PubSub, error){
 		"gossipsub": pubsub.NewGossipSub, "floodsub": pubsub.NewFloodSub,
 	}
@@ -49,7 +51,7 @@ func newRouter(running context.Context, node host.Host, given arguments) (*route
 	if err != nil {
 		return nil, err
 	}
-	options = append(options, pubsub.WithRawTracer(made.watcher))
+	options = append(append(options, more...), pubsub.WithRawTracer(made.watcher))
 	if made.pubsub, err = maker(running, node, options...); err != nil {
 		return nil, err
 	}

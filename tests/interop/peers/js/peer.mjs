@@ -35,7 +35,11 @@ const { values: settings } = parseArgs({
     topic: { type: 'string', multiple: true, default: [] },
     policy: { type: 'string', default: 'StrictSign' },
     'message-id': { type: 'string' },
-    options: { type: 'string', default: '{}' }
+    options: { type: 'string', default: '{}' },
+    kademlia: { type: 'string' },
+    'kademlia-protocol': { type: 'string', default: '/ipfs/kad/1.0.0' },
+    bootstrap: { type: 'string', multiple: true, default: [] },
+    mdns: { type: 'string', default: 'off' }
   }
 })
 
@@ -83,6 +87,11 @@ function makeRouter () {
   })
 }
 
+// Nothing of it is there unless it is asked for.
+const finds = settings.kademlia !== undefined || settings.mdns === 'on'
+const { Discovery } = finds ? await import('./discovery.mjs') : {}
+const discovery = finds ? new Discovery(settings, say) : undefined
+
 const node = await createLibp2p({
   addresses: { listen: settings.listen },
   transports: [tcp()],
@@ -94,7 +103,10 @@ const node = await createLibp2p({
     maxIncomingPendingConnections: 10_000,
     maxConnections: 10_000
   },
-  services: { identify: identify(), ping: ping(), pubsub: makeRouter() }
+  peerDiscovery: discovery?.peerDiscovery(),
+  services: {
+    identify: identify(), ping: ping(), pubsub: makeRouter(), ...discovery?.services()
+  }
 })
 const pubsub = node.services.pubsub
 const bench = new Bench(pubsub, say, () => settings.router === 'gossipsub' ? copies : null)
@@ -169,6 +181,18 @@ const commands = {
     const scored = (id) => [id, { score: pubsub.score.score(id) }]
     return { peers: Object.fromEntries(names(node.getPeers()).map(scored)) }
   },
+  async provide (command) {
+    return finder().provide(command)
+  },
+  async find (command) {
+    return finder().find(command)
+  },
+  async find_peer (command) {
+    return finder().findPeer(command)
+  },
+  async routing_table () {
+    return finder().routingTable()
+  },
   async bench_publish (command) {
     pubsub.subscribe(`${command.topic}/ack`)
     inBackground(command, bench.publish(command))
@@ -191,6 +215,13 @@ const commands = {
     await node.stop()
     return {}
   }
+}
+
+function finder () {
+  if (discovery === undefined) {
+    throw new Error('no way to find others is on: --kademlia, --mdns')
+  }
+  return discovery
 }
 
 function listen () {
@@ -246,6 +277,7 @@ process.stdin.once('close', () => process.exit(0))
 listen()
 settings.topic.forEach((topic) => pubsub.subscribe(topic))
 say('ready', { id: node.peerId.toString(), addresses: names(node.getMultiaddrs()) })
+await discovery?.begin(node)
 for (const address of settings.dial) {
   await obey({ do: 'dial', address })
 }

@@ -10,6 +10,11 @@ pub struct Arguments {
     pub policy: String,
     pub message_id: Option<String>,
     pub options: Map<String, Value>,
+    pub kademlia: Option<String>,
+    pub kademlia_protocol: String,
+    pub bootstrap: Vec<String>,
+    pub rendezvous: Option<String>,
+    pub mdns: bool,
 }
 
 impl Arguments {
@@ -22,6 +27,11 @@ impl Arguments {
             policy: "StrictSign".into(),
             message_id: None,
             options: Map::new(),
+            kademlia: None,
+            kademlia_protocol: "/ipfs/kad/1.0.0".into(),
+            bootstrap: Vec::new(),
+            rendezvous: None,
+            mdns: false,
         };
         while let Some(name) = words.next() {
             let value = words
@@ -43,6 +53,17 @@ impl Arguments {
             "--options" => {
                 self.options = serde_json::from_str(&value)
                     .map_err(|error| format!("--options is no JSON object: {error}"))?;
+            }
+            "--kademlia" => self.kademlia = Some(value),
+            "--kademlia-protocol" => self.kademlia_protocol = value,
+            "--bootstrap" => self.bootstrap.push(value),
+            "--rendezvous" => self.rendezvous = Some(value),
+            "--mdns" => {
+                self.mdns = match value.as_str() {
+                    "on" => true,
+                    "off" => false,
+                    _ => return Err(format!("--mdns is on or off, not {value}")),
+                };
             }
             _ => return Err(format!("no such option: {name}")),
         }

@@ -5,11 +5,14 @@
 
 mod arguments;
 mod assembly;
+mod discovery;
+mod finder;
 mod gossip;
 mod job;
 mod measure;
 mod node;
 mod partial;
+mod rendezvous;
 mod router;
 mod score;
 mod speech;
@@ -25,9 +28,10 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 
 use crate::arguments::Arguments;
 use crate::assembly::Assembly;
+use crate::finder::Finder;
 use crate::gossip::partial_topics;
 use crate::node::Node;
-use crate::router::Behaviour;
+use crate::router::{Behaviour, BehaviourEvent};
 use crate::speech::say;
 use crate::transform::CopyCounter;
 
@@ -58,7 +62,7 @@ fn build(arguments: &Arguments, copies: CopyCounter) -> Result<Node, Problem> {
         .with_swarm_config(|config| config.with_idle_connection_timeout(Duration::from_secs(600)))
         .build();
     let assembly = Assembly::new(partial_topics(arguments)?);
-    Ok(Node::new(swarm, copies, assembly))
+    Ok(Node::new(swarm, copies, assembly, Finder::new(arguments)))
 }
 
 // One thread: with more of them each message costs more CPU time, which is what we compare.
@@ -68,21 +72,26 @@ async fn serve(arguments: Arguments) -> Result<(), Problem> {
     for topic in &arguments.topics {
         node.swarm().behaviour_mut().subscribe(topic)?;
     }
-    let addresses = listen(&mut node, &arguments.listen).await?;
+    let (addresses, early) = listen(&mut node, &arguments.listen).await?;
     let id = node.swarm().local_peer_id().to_string();
     say("ready", json!({"id": id, "addresses": addresses}));
+    early.into_iter().for_each(|event| node.on_event(event));
+    node.find_others(&arguments)?;
     for address in arguments.dial {
         node.obey(&json!({"do": "dial", "address": address}).to_string());
     }
     talk(node).await
 }
 
-async fn listen(node: &mut Node, wanted: &[String]) -> Result<Vec<String>, Problem> {
+type Early = Vec<SwarmEvent<BehaviourEvent>>;
+
+/// Returns the addresses, and what happened meanwhile: mDNS may have found somebody.
+async fn listen(node: &mut Node, wanted: &[String]) -> Result<(Vec<String>, Early), Problem> {
     let swarm = node.swarm();
     for address in wanted {
         swarm.listen_on(address.parse()?)?;
     }
-    let mut addresses = Vec::new();
+    let (mut addresses, mut early) = (Vec::new(), Vec::new());
     while addresses.len() < wanted.len() {
         match swarm.select_next_some().await {
             SwarmEvent::NewListenAddr { address, .. } => {
@@ -91,10 +100,10 @@ async fn listen(node: &mut Node, wanted: &[String]) -> Result<Vec<String>, Probl
             SwarmEvent::ListenerClosed {
                 reason: Err(error), ..
             } => return Err(error.into()),
-            _ => {}
+            other => early.push(other),
         }
     }
-    Ok(addresses)
+    Ok((addresses, early))
 }
 
 async fn talk(mut node: Node) -> Result<(), Problem> {

@@ -10,7 +10,9 @@ use libp2p::swarm::{ConnectionId, DialError, Swarm, SwarmEvent};
 use libp2p::{Multiaddr, PeerId, identify};
 use serde_json::{Value, json};
 
+use crate::arguments::Arguments;
 use crate::assembly::{Assembly, Incoming};
+use crate::finder::Finder;
 use crate::job::Job;
 use crate::measure::{Collecting, Receiving, number_at};
 use crate::router::{
@@ -22,7 +24,7 @@ use crate::transform::CopyCounter;
 /// Messages published before the network has its turn again.
 const BURST: usize = 16;
 
-type Answer = Result<Option<Value>, String>;
+pub type Answer = Result<Option<Value>, String>;
 
 pub struct Node {
     swarm: Swarm<Behaviour>,
@@ -34,10 +36,16 @@ pub struct Node {
     receiving: Option<Receiving>,
     collecting: Option<Collecting>,
     assembly: Assembly,
+    finder: Finder,
 }
 
 impl Node {
-    pub fn new(swarm: Swarm<Behaviour>, copies: CopyCounter, assembly: Assembly) -> Self {
+    pub fn new(
+        swarm: Swarm<Behaviour>,
+        copies: CopyCounter,
+        assembly: Assembly,
+        finder: Finder,
+    ) -> Self {
         Self {
             swarm,
             copies,
@@ -48,11 +56,17 @@ impl Node {
             receiving: None,
             collecting: None,
             assembly,
+            finder,
         }
     }
 
     pub fn swarm(&mut self) -> &mut Swarm<Behaviour> {
         &mut self.swarm
+    }
+
+    /// Begins with it, by the ways that the command line asks for.
+    pub fn find_others(&mut self, arguments: &Arguments) -> Result<(), String> {
+        self.finder.begin(&mut self.swarm, arguments)
     }
 
     // ---- commands
@@ -105,6 +119,8 @@ impl Node {
                 let collecting = self.collecting.as_ref().ok_or("bench_reset comes first")?;
                 Ok(Some(collecting.report(Some(self.copies.count()))))
             }
+            "provide" | "find" | "find_peer" | "routing_table" | "register" | "unregister"
+            | "discover" => self.finder.obey(&mut self.swarm, name, command),
             "stop" => Ok(Some(json!({}))),
             _ => Err("no such command".into()),
         }
@@ -283,15 +299,13 @@ impl Node {
                 peer_id,
                 info,
                 ..
-            })) => say(
-                "peer",
-                json!({
-                    "id": peer_id.to_string(),
-                    "state": "identified",
-                    "protocols": info.protocols.iter().map(AsRef::as_ref).collect::<Vec<&str>>(),
-                    "agent": info.agent_version,
-                }),
-            ),
+            })) => {
+                self.finder.identified(&mut self.swarm, &peer_id, &info);
+                say_identified(&peer_id, &info);
+            }
+            SwarmEvent::Behaviour(BehaviourEvent::Discovery(event)) => {
+                self.finder.on_event(&mut self.swarm, event);
+            }
             SwarmEvent::ConnectionEstablished {
                 peer_id,
                 connection_id,
@@ -432,4 +446,13 @@ impl Node {
         }
         self.receiving = Some(receiving);
     }
+}
+
+fn say_identified(peer: &PeerId, info: &identify::Info) {
+    let protocols: Vec<&str> = info.protocols.iter().map(AsRef::as_ref).collect();
+    let (id, agent) = (peer.to_string(), &info.agent_version);
+    say(
+        "peer",
+        json!({"id": id, "state": "identified", "protocols": protocols, "agent": agent}),
+    );
 }

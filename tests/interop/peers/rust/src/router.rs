@@ -8,6 +8,7 @@ use libp2p::{PeerId, floodsub, identify, ping};
 
 use crate::arguments::Arguments;
 use crate::assembly::Incoming;
+use crate::discovery::Discovery;
 use crate::gossip::{Gossipsub, gossipsub};
 use crate::partial::PartList;
 use crate::transform::CopyCounter;
@@ -18,6 +19,7 @@ pub struct Behaviour {
     ping: ping::Behaviour,
     gossipsub: Toggle<Gossipsub>,
     floodsub: Toggle<floodsub::Behaviour>,
+    pub discovery: Toggle<Discovery>,
 }
 
 /// What became of a message that was to be published.
@@ -37,6 +39,7 @@ impl Behaviour {
             ping: ping::Behaviour::default(),
             gossipsub: None.into(),
             floodsub: None.into(),
+            discovery: Discovery::new(key, arguments)?.into(),
         };
         match arguments.router.as_str() {
             "gossipsub" => behaviour.gossipsub = Some(gossipsub(key, arguments, copies)?).into(),
