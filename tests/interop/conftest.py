@@ -23,6 +23,7 @@ from tests.helpers.interop import (
     rust_peer,
 )
 from tests.helpers.interop.dht_peer import DhtPeer, StartDhtPeer
+from tests.helpers.interop.finding_peer import StartFindingPeers
 from tests.helpers.interop.go_peer import GoPeer, StartGoPeer
 from tests.helpers.interop.js_peer import JsPeer, StartJsPeer
 from tests.helpers.interop.network_namespace import NetworkNamespace
@@ -155,6 +156,14 @@ def start_peer(request: pytest.FixtureRequest, peer: str) -> Callable[..., Await
     """Starts peers of the kind that the test's parameter ``peer`` names."""
     start: Callable[..., Awaitable[RouterPeer]] = request.getfixturevalue(f"start_{peer}_peer")
     return start
+
+
+@pytest.fixture
+def start_finding(
+    start_rust_peer: StartRustPeer, start_js_peer: StartJsPeer, start_go_peer: StartGoPeer
+) -> StartFindingPeers:
+    """Starts peers that find others, by their language: rust, js, go."""
+    return {"rust": start_rust_peer, "js": start_js_peer, "go": start_go_peer}
 
 
 # ---- the main DHT of bep50: nodes for all tests of a module, which share one event loop

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tests.helpers.interop.finding_peer import KADEMLIA, FindingPeer
+from tests.helpers.interop.finding_peer import KADEMLIA, StartFindingPeers
 from tests.helpers.interop.go_peer import StartGoPeer
-from tests.helpers.interop.js_peer import StartJsPeer
 from tests.helpers.interop.network_namespace import NetworkNamespace
 from tests.helpers.interop.peer_process import PeerProcessError
 from tests.helpers.interop.rust_peer import StartRustPeer
@@ -26,43 +24,36 @@ PEERS = ("rust", "js", "go")
 # one finds the other, and connects to it.
 FINDS_BY_MDNS = {"rust": {"rust", "go"}, "js": {"rust", "js", "go"}, "go": {"go"}}
 
-Start = Callable[..., Awaitable[FindingPeer]]
-
-
-@pytest.fixture
-def start(
-    start_rust_peer: StartRustPeer, start_js_peer: StartJsPeer, start_go_peer: StartGoPeer
-) -> dict[str, Start]:
-    """How a peer of each implementation is started."""
-    return {"rust": start_rust_peer, "js": start_js_peer, "go": start_go_peer}
-
-
 # ---- Kademlia
 
 
 @pytest.mark.parametrize("server", PEERS)
 async def test_three_clients_of_one_server_find_who_provides_a_topic(
-    start: dict[str, Start], server: str
+    start_finding: StartFindingPeers, server: str
 ) -> None:
-    known = await start[server](kademlia="server")
-    clients = [await start[peer](kademlia="client", bootstrap=[known.address]) for peer in PEERS]
+    known = await start_finding[server](kademlia="server")
+    clients = [
+        await start_finding[peer](kademlia="client", bootstrap=[known.address]) for peer in PEERS
+    ]
     key = b"\x12\x20" + hashlib.sha256(b"floodsub:" + TOPIC.encode()).digest()
     for client in clients:
         await client.knows(known.id)
         assert await client.provide(TOPIC) == key
     for client in clients:
         others = {other.id for other in clients if other is not client}
-        assert await client.find(TOPIC, dial=True) >= others
+        assert await client.finds(TOPIC, *others, dial=True) == others
         for other in others:
             await client.found("kademlia", other)
             await client.connected(other)
 
 
 async def test_servers_learn_of_each_other_from_one_that_all_know(
-    start: dict[str, Start],
+    start_finding: StartFindingPeers,
 ) -> None:
-    known = await start["go"](kademlia="server")
-    servers = [await start[peer](kademlia="server", bootstrap=[known.address]) for peer in PEERS]
+    known = await start_finding["go"](kademlia="server")
+    servers = [
+        await start_finding[peer](kademlia="server", bootstrap=[known.address]) for peer in PEERS
+    ]
     for server in servers:
         await server.knows(known.id)
     for server, other in itertools.permutations(servers, 2):
@@ -73,10 +64,10 @@ async def test_servers_learn_of_each_other_from_one_that_all_know(
 
 @pytest.mark.parametrize("peer", PEERS)
 async def test_a_client_does_not_say_that_it_answers(
-    start: dict[str, Start], start_go_peer: StartGoPeer, peer: str
+    start_finding: StartFindingPeers, start_go_peer: StartGoPeer, peer: str
 ) -> None:
-    client = await start[peer](kademlia="client")
-    server = await start[peer](kademlia="server")
+    client = await start_finding[peer](kademlia="client")
+    server = await start_finding[peer](kademlia="server")
     other = await start_go_peer(kademlia="server")
     await other.dial(client.address)
     await other.dial(server.address)
@@ -86,11 +77,11 @@ async def test_a_client_does_not_say_that_it_answers(
     assert client.id not in await other.routing_table()
 
 
-async def test_other_networks_have_other_protocols(start: dict[str, Start]) -> None:
+async def test_other_networks_have_other_protocols(start_finding: StartFindingPeers) -> None:
     protocol = "/rumormill/kad/1.0.0"
-    known = await start["go"](kademlia="server", kademlia_protocol=protocol)
+    known = await start_finding["go"](kademlia="server", kademlia_protocol=protocol)
     for peer in PEERS:
-        inside = await start[peer](
+        inside = await start_finding[peer](
             kademlia="server", kademlia_protocol=protocol, bootstrap=[known.address]
         )
         await inside.knows(known.id)
@@ -114,9 +105,9 @@ async def test_the_routers_of_go_find_each_other_by_their_topic(start_go_peer: S
 
 @pytest.mark.parametrize("peer", PEERS)
 async def test_without_the_option_there_is_no_discovery(
-    start: dict[str, Start], start_go_peer: StartGoPeer, peer: str
+    start_finding: StartFindingPeers, start_go_peer: StartGoPeer, peer: str
 ) -> None:
-    plain = await start[peer]()
+    plain = await start_finding[peer]()
     with pytest.raises(PeerProcessError, match="--kademlia"):
         await plain.find(TOPIC)
     other = await start_go_peer(kademlia="server")
@@ -161,11 +152,11 @@ async def test_a_meeting_point_of_rust_refuses_a_registration_for_years(
 
 @pytest.mark.parametrize("one, other", list(itertools.combinations_with_replacement(PEERS, 2)))
 async def test_neighbours_find_each_other_by_mdns(
-    lan: NetworkNamespace, start: dict[str, Start], one: str, other: str
+    lan: NetworkNamespace, start_finding: StartFindingPeers, one: str, other: str
 ) -> None:
     listen = f"/ip4/{lan.address}/tcp/0"
-    first = await start[one](listen=listen, mdns=True)
-    second = await start[other](listen=listen, mdns=True)
+    first = await start_finding[one](listen=listen, mdns=True)
+    second = await start_finding[other](listen=listen, mdns=True)
     for peer, neighbour in ((first, second), (second, first)):
         if neighbour.language in FINDS_BY_MDNS[peer.language]:
             told = await peer.found("mdns", neighbour.id)

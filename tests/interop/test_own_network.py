@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -59,3 +61,22 @@ def test_it_is_gone_when_it_is_removed() -> None:
     namespace.remove()
     with pytest.raises(FileNotFoundError), namespace.entered():
         pass
+
+
+def test_without_root_the_reason_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RUMORMILL_REQUIRE_PEERS", raising=False)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    with pytest.raises(pytest.skip.Exception, match="a network of its own needs root"):
+        NetworkNamespace.make()
+
+
+def test_where_it_is_forbidden_the_reason_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("RUMORMILL_REQUIRE_PEERS", raising=False)
+    unshare = tmp_path / "unshare"
+    unshare.write_text("#!/bin/sh\necho 'unshare failed: Operation not permitted' >&2\nexit 1\n")
+    unshare.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(pytest.skip.Exception, match="Operation not permitted"):
+        NetworkNamespace.make()

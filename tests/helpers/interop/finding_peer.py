@@ -11,9 +11,9 @@ Nothing of it is on unless it is asked for. Rendezvous is rust's alone.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from tests.helpers.interop.peer_process import Event, PeerProcessError, RouterPeer
 
@@ -57,6 +57,24 @@ class FindingPeer(RouterPeer):
         answer = await self._command("find", LONGEST_SEARCH, topic=topic, dial=dial)
         return {peer["id"] for peer in answer["peers"]}
 
+    async def finds(
+        self, topic: str, *peers: str, dial: bool = False, timeout: float = 60
+    ) -> set[str]:
+        """Look again and again until the peers are among those who take part; returns all.
+
+        Whoever was told of a provider does not say when it has noted it down.
+        """
+        found: set[str] = set()
+        try:
+            async with asyncio.timeout(timeout):
+                while not (found := await self.find(topic, dial=dial)).issuperset(peers):
+                    await asyncio.sleep(0.1)
+        except TimeoutError:
+            missing = ", ".join(set(peers).difference(found))
+            problem = f"does not find {missing} in {topic!r} after {timeout} s"
+            raise PeerProcessError(f"the {self.language} peer {problem}") from None
+        return found
+
     async def find_peer(self, peer: str) -> list[str] | None:
         """Where a peer listens, as the DHT has it."""
         answer = await self._command("find_peer", LONGEST_SEARCH, id=peer)
@@ -98,3 +116,7 @@ class FindingPeer(RouterPeer):
         except TimeoutError:
             problem = f"is not connected to {peer} after {timeout} s"
             raise PeerProcessError(f"the {self.language} peer {problem}") from None
+
+
+StartFindingPeers: TypeAlias = dict[str, Callable[..., Awaitable[FindingPeer]]]
+"""The fixture ``start_finding``: how a peer is started, by its language."""

@@ -143,7 +143,8 @@ impl Finder {
         let Some(mut asked) = self.queries.remove(&id) else {
             return;
         };
-        let news = asked.take(result);
+        let own = *network.local_peer_id();
+        let news = asked.take(result, &own);
         for peer in &news {
             say("found", described("kademlia", peer, None));
             if let Asked::Find { dial: true, .. } = asked {
@@ -161,15 +162,15 @@ impl Finder {
 }
 
 impl Asked {
-    /// Those of the peers found that are new.
-    fn take(&mut self, result: QueryResult) -> Vec<PeerId> {
+    /// Those of the peers found that are new; `own` is the node itself, which may provide as well.
+    fn take(&mut self, result: QueryResult, own: &PeerId) -> Vec<PeerId> {
         match (self, result) {
             (
                 Self::Find { found, .. },
                 QueryResult::GetProviders(Ok(GetProvidersOk::FoundProviders { providers, .. })),
             ) => providers
                 .into_iter()
-                .filter(|peer| found.insert(*peer))
+                .filter(|peer| peer != own && found.insert(*peer))
                 .collect(),
             (Self::FindPeer { peer }, QueryResult::GetClosestPeers(result)) => {
                 let peers = match result {

@@ -12,6 +12,7 @@ mod job;
 mod measure;
 mod node;
 mod partial;
+mod publication;
 mod rendezvous;
 mod router;
 mod score;

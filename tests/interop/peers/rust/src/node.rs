@@ -1,7 +1,6 @@
 //! The node: what it is told on stdin, and what it says on stdout.
 
 use std::collections::{BTreeSet, HashMap};
-use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -18,22 +17,19 @@ use crate::measure::{Collecting, Receiving, number_at};
 use crate::router::{
     Behaviour, BehaviourEvent, Received, Report, Sent, from_floodsub, from_gossipsub,
 };
-use crate::speech::{complain, number, say, text};
+use crate::speech::{complain, say, text};
 use crate::transform::CopyCounter;
-
-/// Messages published before the network has its turn again.
-const BURST: usize = 16;
 
 pub type Answer = Result<Option<Value>, String>;
 
 pub struct Node {
-    swarm: Swarm<Behaviour>,
+    pub(crate) swarm: Swarm<Behaviour>,
     copies: CopyCounter,
     dials: HashMap<ConnectionId, String>,
     addresses: HashMap<PeerId, Vec<Multiaddr>>,
     subscribers: HashMap<String, BTreeSet<PeerId>>,
-    job: Option<Job>,
-    receiving: Option<Receiving>,
+    pub(crate) job: Option<Job>,
+    pub(crate) receiving: Option<Receiving>,
     collecting: Option<Collecting>,
     assembly: Assembly,
     finder: Finder,
@@ -64,7 +60,7 @@ impl Node {
         &mut self.swarm
     }
 
-    /// Begins with it, by the ways that the command line asks for.
+    /// Begins to look for others, by the ways that the command line asks for.
     pub fn find_others(&mut self, arguments: &Arguments) -> Result<(), String> {
         self.finder.begin(&mut self.swarm, arguments)
     }
@@ -203,84 +199,6 @@ impl Node {
             peers.insert(peer.to_string(), json!({"score": score}));
         }
         Ok(Some(json!({"peers": peers})))
-    }
-
-    // ---- long publications
-
-    fn start_job(&mut self, name: &str, command: &Value) -> Answer {
-        if self.job.is_some() {
-            return Err("another publication is under way".into());
-        }
-        let topic = text(command, "topic")?;
-        let count = number(command, "count")?;
-        let size = command["size"].as_u64().unwrap_or_default() as usize;
-        let (job, answer) = match name {
-            "publish_many" => {
-                let prefix = command["prefix"].as_str().unwrap_or_default();
-                (Job::many(topic, count, size, prefix.into()), None)
-            }
-            "bench_publish" => {
-                self.swarm
-                    .behaviour_mut()
-                    .subscribe(&format!("{topic}/ack"))?;
-                let answer = json!({"topic": topic});
-                (
-                    Job::window(topic, count, size, number(command, "window")?),
-                    Some(answer),
-                )
-            }
-            _ => {
-                let rate = command["rate"].as_f64().ok_or("rate is missing")?;
-                let answer = json!({"topic": topic});
-                (Job::rate(topic, count, size, rate), Some(answer))
-            }
-        };
-        self.job = Some(job);
-        Ok(answer)
-    }
-
-    /// How long the job under way has nothing to do; none if there is no job.
-    pub fn pause(&self) -> Option<Duration> {
-        let next = self.job.as_ref()?.next();
-        Some(next.saturating_duration_since(Instant::now()))
-    }
-
-    pub fn work(&mut self) {
-        let Some(mut job) = self.job.take() else {
-            return;
-        };
-        for _ in 0..BURST {
-            if job.complete() {
-                let (event, fields) = job.report();
-                return say(event, fields);
-            }
-            match self.publish_next(&mut job) {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(problem) => return complain(job.command(), &problem),
-            }
-        }
-        self.job = Some(job);
-    }
-
-    fn publish_next(&mut self, job: &mut Job) -> Result<bool, String> {
-        let Some(data) = job.payload()? else {
-            return Ok(false);
-        };
-        let sent = self.swarm.behaviour_mut().publish(&job.topic, data)?;
-        job.published(sent)?;
-        Ok(true)
-    }
-
-    fn bench_receive(&mut self, command: &Value) -> Answer {
-        let (topic, count) = (text(command, "topic")?, number(command, "count")?);
-        self.swarm.behaviour_mut().subscribe(&topic)?;
-        self.receiving = Some(Receiving::new(
-            topic.clone(),
-            count,
-            number(command, "window")?,
-        ));
-        Ok(Some(json!({"topic": topic})))
     }
 
     // ---- what happens
@@ -423,28 +341,6 @@ impl Node {
                 "via": message.via.map(|peer| peer.to_string()),
             }),
         );
-    }
-
-    fn receive_one(&mut self) {
-        let Some(mut receiving) = self.receiving.take() else {
-            return;
-        };
-        if let Some(acknowledgement) = receiving.add() {
-            let complete = receiving.complete();
-            if complete {
-                say("bench", receiving.report());
-            }
-            let topic = format!("{}/ack", receiving.topic);
-            match self.swarm.behaviour_mut().publish(&topic, acknowledgement) {
-                Ok(Sent::Yes) => {}
-                Ok(_) => complain("bench_receive", "no one takes the acknowledgement"),
-                Err(problem) => complain("bench_receive", &problem),
-            }
-            if complete {
-                return;
-            }
-        }
-        self.receiving = Some(receiving);
     }
 }
 
