@@ -399,4 +399,4 @@ def test_a_wrong_setting_names_its_key() -> None:
     with pytest.raises(ConfigError, match="discovery_first_delay"):
         DiscoveryParameters(discovery_first_delay=100.0)
     with pytest.raises(ConfigError, match=r"discovery\.0"):
-        DiscoveryParameters(discovery="telepathy")
+        DiscoveryParameters(discovery="telepathy")  # type: ignore[arg-type]

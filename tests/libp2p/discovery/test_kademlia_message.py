@@ -22,6 +22,9 @@ from rumormill.libp2p.discovery.kademlia.message import (
     encode_message,
 )
 from rumormill.libp2p.stack.multiaddr import Multiaddr
+from rumormill.libp2p.stack.peer_id import check_peer_id
+from rumormill.libp2p.wire.frames import FrameReader
+from tests.helpers.interop.discovery_vectors import read
 
 peers = st.builds(
     PeerInfo,
@@ -108,3 +111,25 @@ def test_places_with_more_bits_in_common_are_closer(one: int, other: int) -> Non
     bits = common_prefix(one, other)
     assert bits == common_prefix(other, one) and (bits == 256) == (one == other)
     assert (one >> (256 - bits)) == (other >> (256 - bits))
+
+
+# ---- what real peers say
+
+
+@pytest.mark.parametrize("peer", ["rust", "js", "go"])
+def test_what_real_peers_say_is_read(peer: str) -> None:
+    """In each of their sessions there are three servers, which provide the topic ``weather``."""
+    seen: dict[str, list[KademliaMessage]] = {}
+    for line in read("kademlia", peer):
+        [frame] = FrameReader(1 << 20).feed(line.raw)
+        message = decode_message(frame)
+        assert message.kind.name == line.kind.split()[0]
+        seen.setdefault(line.kind, []).append(message)
+    [asked, *_] = seen["GET_PROVIDERS request"]
+    assert asked.key == topic_key("weather")
+    assert max(len(each.providers) for each in seen["GET_PROVIDERS answer"]) == 3
+    for message in seen["ADD_PROVIDER request"]:
+        assert message.key == topic_key("weather") and message.providers
+    for message in seen["FIND_NODE answer"]:
+        for each in message.closer:
+            assert check_peer_id(each.peer_id)

@@ -43,7 +43,7 @@ def test_a_hundred_nodes_that_know_one_address_have_full_meshes_within_ten_heart
     net.add("late", *kademlia("client"), gossipsub=ALONE)
     net.run(0.01)
     net.subscribe("late")
-    net.dial("late", names[7])
+    net.dial("late", names[5])
     net.run(9.0)
     assert net.meshes(["late"])[0] >= 4
     net.simulation.command(names[0], Publish((TOPIC,), b"rain"))

@@ -1,4 +1,4 @@
-"""The routing table and the store of providers: who gets in, who stays, and that both are bounded."""
+"""The routing table and the store of providers: who gets in, who stays, and their bounds."""
 
 from __future__ import annotations
 

@@ -356,9 +356,9 @@ def test_a_topic_that_is_too_long_is_said_to_be() -> None:
 
 def test_points_need_a_peer_id() -> None:
     with pytest.raises(ConfigError, match=r"rendezvous: .* must end with /p2p/"):
-        RendezvousParameters(rendezvous="/ip4/10.0.0.1/tcp/1")
+        RendezvousParameters(rendezvous=("/ip4/10.0.0.1/tcp/1",))
     with pytest.raises(ConfigError, match="rendezvous: cannot use the address"):
-        RendezvousParameters(rendezvous="nowhere")
+        RendezvousParameters(rendezvous=("nowhere",))
 
 
 # ---- whole nodes
@@ -372,7 +372,7 @@ def test_nodes_that_know_a_meeting_point_find_each_other() -> None:
     net.add("point", server, gossipsub={"peer_exchange": False})
     place = f"{net.simulation.address('point')}/p2p/{key('point').peer}"
     for name in guests:
-        way = Rendezvous(key(name), RendezvousParameters(rendezvous=place))
+        way = Rendezvous(key(name), RendezvousParameters(rendezvous=(place,)))
         net.add(name, way, gossipsub={"peer_exchange": False})
     net.run(0.01)
     net.subscribe(*guests)

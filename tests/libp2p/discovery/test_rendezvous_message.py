@@ -33,6 +33,8 @@ from rumormill.libp2p.discovery.rendezvous.records import (
 from rumormill.libp2p.stack.envelope import seal
 from rumormill.libp2p.stack.multiaddr import Multiaddr
 from rumormill.libp2p.stack.peer_record import PeerRecord, encode_peer_record, open_peer_record
+from rumormill.libp2p.wire.frames import FrameReader
+from tests.helpers.interop.discovery_vectors import read
 from tests.helpers.libp2p.host_net import key
 
 PLACE = Multiaddr.parse("/ip4/192.0.2.7/tcp/4001")
@@ -141,3 +143,15 @@ def test_any_bytes_give_a_record_or_an_error(raw: bytes, seed: int) -> None:
     for each in (raw, bytes(good)):
         with pytest.raises(RemoteProtocolError):
             open_record(each)
+
+
+def test_what_rust_says_is_read() -> None:
+    kinds = []
+    for line in read("rendezvous", "rust"):
+        [frame] = FrameReader(1 << 20).feed(line.raw)
+        message = decode_message(frame)
+        kinds.append(type(message))
+        for register in message.registrations if isinstance(message, Discovered) else [message]:
+            if isinstance(register, Register):
+                assert open_record(register.record).addresses
+    assert {Register, Registered, Discover, Discovered} <= set(kinds)

@@ -193,7 +193,7 @@ class Rendezvous(Way):
             self._failed(wish, answer.peer, _status_name(message.status))
         elif isinstance(message, Registered):
             self._registered(key, message.ttl, now)
-        elif isinstance(message, Discovered) and wish.topic in self.node.topics:
+        elif wish.topic in self.node.topics:
             self._discovered(key, wish, message)
 
     def _registered(self, key: tuple[Peer, str], ttl: int, now: float) -> None:
