@@ -43,6 +43,7 @@ class Town:
 
     def __init__(self, **peers: int) -> None:
         self.counts = peers
+        self.short = 0
 
     def topics(self) -> list[str]:
         return list(self.counts)
@@ -52,6 +53,9 @@ class Town:
 
     def wanted(self, topic: str) -> int:
         return 6
+
+    def lacks_mesh(self, topic: str) -> int:
+        return self.short
 
 
 class Notes(Way):
@@ -166,6 +170,21 @@ def test_a_topic_with_enough_peers_is_never_looked_for() -> None:
     bench = joined(Town(weather=6))
     bench.run(1000.0)
     assert bench.way.seeks() == []
+
+
+def test_a_mesh_that_stays_short_though_there_are_peers_is_a_reason_to_look_for_others() -> None:
+    """All that are there may have full meshes."""
+    bench = joined(Town(weather=8))
+    bench.town.short = 4
+    bench.run(2.5)
+    assert bench.way.seeks() == [], "it may be about to form"
+    assert not bench.machine.plenty()
+    bench.run(3.0)
+    assert bench.way.heard[-1][:3] == ("seek", "weather", 4) and bench.find()
+    bench.town.counts["weather"] = 24
+    assert not bench.find(CAROL), "more of them would not help either"
+    bench.town.short = 0
+    assert bench.machine.plenty()
 
 
 def test_looking_begins_anew_when_peers_are_lost() -> None:

@@ -39,6 +39,9 @@ class NoTopics:
     def wanted(self, topic: str) -> int:
         return 0
 
+    def lacks_mesh(self, topic: str) -> int:
+        return 0
+
 
 class EchoWay(Way):
     """Answers with what it was asked, and writes everything down."""

@@ -26,6 +26,11 @@ class Census(Protocol):
         ...
 
 
+    def lacks_mesh(self, topic: str) -> int:
+        """How many peers its mesh lacks, though it may have enough that take part."""
+        ...
+
+
 class PubsubCensus:
     """As pubsub and its router see it."""
 
@@ -47,3 +52,7 @@ class PubsubCensus:
     def wanted(self, topic: str) -> int:
         """So many as the user, or else the router, wants."""
         return self._wanted or self._pubsub.router.wanted_peers(topic)
+
+    def lacks_mesh(self, topic: str) -> int:
+        """As the router says."""
+        return self._pubsub.router.lacks_mesh(topic)

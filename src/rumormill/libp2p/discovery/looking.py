@@ -12,15 +12,26 @@ LOOK_EVERY = 1.0
 """Seconds between two looks at how many peers our topics have."""
 
 
+MESH_PATIENCE = 3.0
+"""Seconds that a mesh may be short of peers, though the topic has enough, before that counts: it
+takes a heartbeat or two to form."""
+
+MOST_FOR_MESH = 4
+"""Times as many peers as a topic wants, from which on a mesh that is short is no reason to look for
+more."""
+
+
 class _Need:
     """How the search for peers of one topic goes."""
 
-    __slots__ = ("looks", "next_look")
+    __slots__ = ("looks", "next_look", "short_since")
 
     def __init__(self) -> None:
         self.looks = 0
         """Since the topic had enough."""
         self.next_look = 0.0
+        self.short_since: float | None = None
+        """Since when its mesh lacks peers, though the topic has enough."""
 
 
 class Looking:
@@ -37,6 +48,7 @@ class Looking:
         self._random = random
         self._needs: dict[str, _Need] = {}
         self._hurried = False
+        self._now = 0.0
         self.next_wake: float | None = None
         """When to ask again; None while there are no topics."""
 
@@ -62,19 +74,34 @@ class Looking:
 
     def lacking(self, topic: str) -> int:
         """How many peers the topic lacks; 0 if it has enough, or is none of ours."""
-        if topic not in self._needs:
+        need = self._needs.get(topic)
+        if need is None:
             return 0
-        return max(0, self._census.wanted(topic) - self._census.peers(topic))
+        wanted, peers = self._census.wanted(topic), self._census.peers(topic)
+        if peers < wanted:
+            return wanted - peers
+        # All of them may have full meshes: then it takes others.
+        lasting = need.short_since is not None and self._now - need.short_since >= MESH_PATIENCE
+        if lasting and peers < MOST_FOR_MESH * wanted:
+            return self._census.lacks_mesh(topic)
+        return 0
 
     def has_plenty(self, topic: str) -> bool:
         """Whether the topic has more than twice as many peers as it wants."""
+        if self._census.lacks_mesh(topic):
+            return False
         return self._census.peers(topic) > 2 * self._census.wanted(topic)
 
     def due(self, now: float) -> Iterator[tuple[str, int]]:
         """The topics to look for now, and how many peers each lacks."""
         hurried, self._hurried = self._hurried, False
         self.next_wake = now + LOOK_EVERY if self._needs else None
+        self._now = now
         for topic, need in list(self._needs.items()):
+            if not self._census.lacks_mesh(topic):
+                need.short_since = None
+            elif need.short_since is None:
+                need.short_since = now
             lacking = self.lacking(topic)
             if not lacking:
                 need.looks = 0

@@ -219,6 +219,12 @@ class Router(Part):
         """How many peers of a topic are enough: below it, discovery looks for others."""
         return USUAL_PEERS
 
+    def lacks_mesh(self, topic: str) -> int:
+        """How many peers the mesh of a topic lacks, where there is one: those that are there may
+        all have enough of their own.
+        """
+        return 0
+
     def mesh(self, topic: str) -> tuple[Peer, ...]:
         """The peers that get every message of the topic from us, where the router has such."""
         return ()
