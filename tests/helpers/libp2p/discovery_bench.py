@@ -21,3 +21,6 @@ class Hungry:
 
     def wanted(self, topic: str) -> int:
         return self.count
+
+    def lacks_mesh(self, topic: str) -> int:
+        return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
@@ -245,7 +246,7 @@ def test_the_table_is_looked_over_again_and_again_ever_more_seldom() -> None:
             times.append(bench.now)
         for ask in asks:
             bench.answer(ask)
-    gaps = [after - before for before, after in zip(times, times[1:], strict=False)]
+    gaps = [after - before for before, after in itertools.pairwise(times)]
     assert gaps[0] < 20 and all(450 <= gap <= 751 for gap in gaps[7:])
     assert 9 <= len(times) <= 14
 

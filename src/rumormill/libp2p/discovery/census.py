@@ -25,7 +25,6 @@ class Census(Protocol):
         """How many it should have."""
         ...
 
-
     def lacks_mesh(self, topic: str) -> int:
         """How many peers its mesh lacks, though it may have enough that take part."""
         ...

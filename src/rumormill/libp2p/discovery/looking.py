@@ -12,7 +12,7 @@ LOOK_EVERY = 1.0
 """Seconds between two looks at how many peers our topics have."""
 
 
-MESH_PATIENCE = 3.0
+MESH_PATIENCE = 2.0
 """Seconds that a mesh may be short of peers, though the topic has enough, before that counts: it
 takes a heartbeat or two to form."""
 

@@ -1,8 +1,8 @@
 """Discovery and the connections that there are: what it is told of peers, what it wants of them.
 
 Whom discovery only wants to ask is visited: dialed, asked, and left again after a while, unless
-pubsub has found it of use by then, or its topic needs it. Visits have a room of their own, so that a look around among
-strangers takes no place from the peers of a topic.
+pubsub has found it of use by then, or its topic needs it. Visits have a room of their own, so that
+a look around among strangers takes no place from the peers of a topic.
 """
 
 from __future__ import annotations

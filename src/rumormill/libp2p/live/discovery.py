@@ -11,6 +11,7 @@ from rumormill.libp2p.discovery.discovery import Discovery
 from rumormill.libp2p.discovery.kademlia.kademlia import Kademlia
 from rumormill.libp2p.discovery.mdns.way import Mdns
 from rumormill.libp2p.discovery.remembered import BOOTSTRAP_FIRST, Remembered, RememberedPeer
+from rumormill.libp2p.discovery.rendezvous.rendezvous import Rendezvous
 from rumormill.libp2p.discovery.way import Way
 from rumormill.libp2p.live.settings import Libp2pSettings
 from rumormill.libp2p.pubsub.pubsub import Pubsub
@@ -49,6 +50,8 @@ def make_ways(settings: Libp2pSettings, identity: PrivateKey) -> list[Way]:
     ways: list[Way] = []
     if Kademlia.name in settings.discovery.discovery:
         ways.append(Kademlia(settings.kademlia))
+    if Rendezvous.name in settings.discovery.discovery or settings.rendezvous.rendezvous_server:
+        ways.append(Rendezvous(identity, settings.rendezvous))
     if Mdns.name in settings.discovery.discovery:
         ways.append(Mdns(settings.mdns))
     return ways

@@ -17,6 +17,7 @@ from rumormill.core.parameters import Parameters
 from rumormill.libp2p.discovery.kademlia.parameters import KademliaParameters
 from rumormill.libp2p.discovery.mdns.parameters import MdnsParameters
 from rumormill.libp2p.discovery.parameters import DiscoveryParameters
+from rumormill.libp2p.discovery.rendezvous.parameters import RendezvousParameters
 from rumormill.libp2p.gossipsub.gater_parameters import GaterParameters
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
 from rumormill.libp2p.gossipsub.score.parameters import ScoreParameters
@@ -58,7 +59,9 @@ ROUTERS: Mapping[str, tuple[type[Parameters], ...]] = {
 """Of the networks whose router has parameters: which."""
 
 
-DISCOVERY: tuple[type[Parameters], ...] = (DiscoveryParameters, KademliaParameters, MdnsParameters)
+DISCOVERY: tuple[type[Parameters], ...] = (
+    DiscoveryParameters, KademliaParameters, RendezvousParameters, MdnsParameters,
+)  # fmt: skip
 """Where the keys of discovery are: those of all ways, and those of each."""
 
 
@@ -76,6 +79,7 @@ class Libp2pSettings(NamedTuple):
     """Without meaning for the other networks."""
     discovery: DiscoveryParameters
     kademlia: KademliaParameters
+    rendezvous: RendezvousParameters
     mdns: MdnsParameters
 
 
@@ -107,11 +111,21 @@ def read_settings(network: str, values: Mapping[str, Any]) -> Libp2pSettings:
         randomsub=part_of(RandomsubParameters, values),
         discovery=part_of(DiscoveryParameters, values),
         kademlia=part_of(KademliaParameters, values),
+        rendezvous=part_of(RendezvousParameters, values),
         mdns=part_of(MdnsParameters, values),
     )
+    _check_rendezvous(settings)
     if settings.live.replay_store is not None and not settings.pubsub.refuse_replays:
         raise ConfigError("replay_store", "is of no use without refuse_replays=true")
     return settings
+
+
+def _check_rendezvous(settings: Libp2pSettings) -> None:
+    asked_for = "rendezvous" in settings.discovery.discovery
+    if settings.rendezvous.rendezvous and not asked_for:
+        raise ConfigError("rendezvous", 'is of no use without discovery=["rendezvous"]')
+    if asked_for and not settings.rendezvous.rendezvous:
+        raise ConfigError("discovery", 'rendezvous needs the addresses of points: set "rendezvous"')
 
 
 def _connection_limits(values: Mapping[str, Any]) -> ConnectionLimits | None:

@@ -1,4 +1,4 @@
-"""Telling the DHT what we provide: soon after we joined a topic, and again before it is forgotten."""
+"""Telling the DHT what we provide: as soon as we join a topic, and before it is forgotten."""
 
 from __future__ import annotations
 

@@ -41,7 +41,9 @@ def sign_record(
     """A record of our own, in its envelope."""
     payload_type, domain = FORMS[form]
     raw = tuple(address.with_peer(key.peer).to_bytes() for address in addresses)
-    return seal(key, domain, payload_type, encode_peer_record(PeerRecord(key.peer_id, sequence, raw)))
+    return seal(
+        key, domain, payload_type, encode_peer_record(PeerRecord(key.peer_id, sequence, raw))
+    )
 
 
 def open_record(raw: bytes) -> PeerRecord:

@@ -74,7 +74,9 @@ class Rendezvous(Way):
 
     name = "rendezvous"
 
-    def __init__(self, identity: PrivateKey, parameters: RendezvousParameters | None = None) -> None:
+    def __init__(
+        self, identity: PrivateKey, parameters: RendezvousParameters | None = None
+    ) -> None:
         self.parameters = parameters or RendezvousParameters()
         self._identity = identity
         self._points: dict[Peer, tuple[str, ...]] = {}
@@ -104,7 +106,9 @@ class Rendezvous(Way):
         return {
             "rendezvous_wishes": len(self._wishes),
             "rendezvous_cookies": len(self._cookies),
-            "rendezvous_registrations": 0 if self.server is None else len(self.server.registrations),
+            "rendezvous_registrations": 0
+            if self.server is None
+            else len(self.server.registrations),
         }
 
     # ---- being found
@@ -142,7 +146,9 @@ class Rendezvous(Way):
             self._timers.set((point, topic), now + retry)
             self._retries[point, topic] = min(2 * retry, LONGEST_RETRY)
             if self._record:
-                register = Register(namespace_of(topic), self._record, self.parameters.rendezvous_ttl)
+                register = Register(
+                    namespace_of(topic), self._record, self.parameters.rendezvous_ttl
+                )
                 self._ask(point, register, _Wish(topic, registers=True))
 
     def next_wake(self) -> float | None:

@@ -81,8 +81,7 @@ class RendezvousServer:
             self._reject(peer, error.reason)
             return Discovered(Status.INVALID_COOKIE)
         told = tuple(
-            Register(each.namespace, each.record, max(1, int(each.expires - now)))
-            for each in found
+            Register(each.namespace, each.record, max(1, int(each.expires - now))) for each in found
         )
         return Discovered(Status.OK, told, cookie)
 
