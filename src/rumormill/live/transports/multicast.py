@@ -54,7 +54,7 @@ class LinkState(NamedTuple):
 class _Interface(NamedTuple):
     """An interface with an address of one version of IP."""
 
-    index: int
+    number: int
     version: int
     host: str
 
@@ -113,7 +113,7 @@ class Multicast:
 
     def _join(self, link: str, place: _Interface) -> bool:
         try:
-            sock = _joined(place.index, place.version, self._groups[place.version], self._port)
+            sock = _joined(place.number, place.version, self._groups[place.version], self._port)
         except OSError as error:
             self.problem = f"{link}: {words_for(error)}"
             return False
