@@ -56,11 +56,11 @@ class DiscoveryPlan:
     """Which networks, and what happens in each."""
 
     cases: tuple[Case, ...] = (
-        Case(100, "first", joining=10.0),
         Case(1000, "first"),
-        Case(1000, "first", remember=False),
-        Case(1000, "any", kademlia=True),
-        Case(1000, "any"),
+        Case(100, "first", joining=10.0),
+        Case(100, "first", joining=10.0, remember=False),
+        Case(100, "any", joining=10.0),
+        Case(100, "any", joining=10.0, kademlia=True),
     )
     churn: float = 0.10
     """Share of the nodes that crash in a minute."""
@@ -73,8 +73,8 @@ class DiscoveryPlan:
 
 
 QUICK = DiscoveryPlan(
-    cases=(Case(60, "first", joining=6.0), Case(60, "any", joining=6.0, kademlia=True)),
-    churning=60.0,
+    cases=(Case(40, "first", joining=4.0), Case(20, "any", joining=2.0, kademlia=True)),
+    churning=30.0,
     messages=5,
 )
 

@@ -53,8 +53,8 @@ def _mesh_table(part: Row) -> Table:
 def _cost_table(part: Row) -> Table:
     table = Table(
         "Nodes that know one address each: what does it cost?",
-        ["nodes", "each knows", "ways", "to join: RPCs", "bytes", "dials", "a minute: RPCs", "bytes",
-         "dials", "connections", "CPU s", "virtual s/CPU s"],
+        ["nodes", "each knows", "ways", "to join: RPCs", "bytes", "dials", "a minute: RPCs",
+         "bytes", "dials", "connections", "CPU s", "virtual s/CPU s"],
         notes=[
             "Of one node: pubsub RPCs, bytes of all kinds (handshakes, identify, RPCs), and dials,"
             " until all have come and ten seconds more; and in a minute of churn, messages"

@@ -93,8 +93,10 @@ class Gathering:
         remember: bool = False,
         keep_trace: bool = False,
     ) -> None:
-        """``kademlia``: every node is a server of a DHT of their own. ``remember``: nodes keep their peers over a crash, as with a file that is written every
-        so often. ``first_gossipsub``, ``first_host``: what is different with the first node."""
+        """``kademlia``: every node is a server of a DHT of their own. ``remember``: nodes keep
+        their peers over a crash, as with a file that is written every so often.
+        ``first_gossipsub``, ``first_host``: what is different with the first node.
+        """
         self.simulation = Simulation(
             seed, start=1000.0, level="transports", link=link, addresses=Multiaddrs(),
             keep_trace=keep_trace, keep_deliveries=False, sink=self._take,

@@ -104,6 +104,9 @@ class LinkChanged(NamedTuple):
     """Where we can be dialed from it; none before we listen, and none when we are about to go."""
 
 
+OfSockets: TypeAlias = DatagramReceived | LinkChanged
+"""What comes from the sockets of a way."""
+
 DiscoveryInput: TypeAlias = (
     PeerConnected
     | PeerIdentified
@@ -114,8 +117,7 @@ DiscoveryInput: TypeAlias = (
     | Asked
     | Answered
     | Unanswered
-    | DatagramReceived
-    | LinkChanged
+    | OfSockets
 )
 """What the discovery of a node takes."""
 

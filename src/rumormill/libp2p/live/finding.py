@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from rumormill.core.trace import DROPPED, IGNORED, type_of_field
-from rumormill.libp2p.discovery.effects import DatagramReceived, LinkChanged, SendDatagram
+from rumormill.libp2p.discovery.effects import OfSockets, SendDatagram
 from rumormill.libp2p.discovery.events import DISCOVERY_FAILED
 from rumormill.libp2p.discovery.mdns.way import Mdns
 from rumormill.libp2p.discovery.remembered import Remembered
@@ -41,7 +41,7 @@ class Finding:
         """None where nobody is to be found but those whom the user named."""
         self._local: LocalNetwork | None = None
 
-    def attach(self, driver: Driver[DatagramReceived | LinkChanged], emit: Emit) -> None:
+    def attach(self, driver: Driver[OfSockets], emit: Emit) -> None:
         """Carry out what the machine wants of sockets."""
         self._now, self._emit = driver.now, emit
         if way_of(self.machine, Mdns) is not None:

@@ -18,6 +18,7 @@ from rumormill.libp2p.discovery.mdns.way import Mdns
 from rumormill.libp2p.stack.multiaddr import Multiaddr
 from rumormill.live.transports.losses import Lost
 from rumormill.live.transports.multicast import Multicast
+from rumormill.live.transports.tcp import Tcp
 from rumormill.live.transports.words import own_hosts
 
 GROUPS = {4: "224.0.0.251", 6: "ff02::fb"}
@@ -89,6 +90,17 @@ class LocalNetwork:
         if self._multicast is not None:
             self._multicast.close()
             self._multicast = None
+
+
+async def listen_each(tcp: Tcp, texts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Listen at each address; where others can reach us, and where we are bound."""
+    listening: dict[str, None] = {}
+    bound: dict[str, None] = {}
+    for text in texts:
+        reachable = await tcp.listen([text])
+        listening.update(dict.fromkeys(reachable))
+        bound.update(dict.fromkeys(as_bound(text, reachable)))
+    return tuple(listening), tuple(bound)
 
 
 def _dialed_at(host: str) -> str:

@@ -31,7 +31,7 @@ from rumormill.core.topic import Capabilities, check_topic
 from rumormill.core.trace import CONNECTION_REFUSED, DROPPED, SLOW_PEER, TraceEvent
 from rumormill.core.transport import Dial, Listening, TransportInput
 from rumormill.libp2p.discovery.discovery import Discovery
-from rumormill.libp2p.discovery.effects import DatagramReceived, LinkChanged
+from rumormill.libp2p.discovery.effects import OfSockets
 from rumormill.libp2p.discovery.events import REPEATABLE as DISCOVERY_REPEATABLE
 from rumormill.libp2p.effects import (
     BeginRelay,
@@ -59,7 +59,7 @@ from rumormill.libp2p.live.addresses import Multiaddrs
 from rumormill.libp2p.live.author_file import AuthorFile
 from rumormill.libp2p.live.finding import Finding
 from rumormill.libp2p.live.key_file import load_or_create_key, new_key
-from rumormill.libp2p.live.local_network import as_bound
+from rumormill.libp2p.live.local_network import listen_each
 from rumormill.libp2p.live.partial_topic import PartialTopic, PartialTopics
 from rumormill.libp2p.live.settings import Libp2pSettings
 from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
@@ -114,8 +114,7 @@ class Libp2pNetwork(MessageNetwork):
             | Dial
             | Blacklist
             | RouterInput
-            | DatagramReceived
-            | LinkChanged
+            | OfSockets
         ] = Driver(self._host)
         super().__init__(
             name=name,
@@ -341,13 +340,8 @@ class Libp2pNetwork(MessageNetwork):
 
     async def _start(self) -> None:
         live = self._settings.live
-        listening: list[str] = []
-        bound: list[str] = []
-        for text in live.listen:
-            reachable = await self._tcp.listen([text])
-            listening += reachable
-            bound += as_bound(text, reachable)
-        self._driver.feed(Listening(tuple(dict.fromkeys(listening))))
+        listening, bound = await listen_each(self._tcp, live.listen)
+        self._driver.feed(Listening(listening))
         for address in live.bootstrap:
             self._driver.feed(Dial(str(Multiaddr.parse(address)), keep=True))
         self._finding.start(bound, self.at_close)

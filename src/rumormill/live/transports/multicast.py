@@ -51,6 +51,14 @@ class LinkState(NamedTuple):
     host: str | None
 
 
+class _Interface(NamedTuple):
+    """An interface with an address of one version of IP."""
+
+    number: int
+    version: int
+    host: str
+
+
 class Multicast:
     """The sockets of one group on all interfaces of this machine that have it."""
 
@@ -61,45 +69,61 @@ class Multicast:
         self._take = take
         self._losses = Losses(lost)
         self._sockets: dict[str, socket.socket] = {}
+        self._places: dict[str, _Interface] = {}
         self._loop = asyncio.get_running_loop()
         self.problem = ""
         """Why the last interface that could not be used could not."""
 
     def look(self) -> list[LinkState]:
-        """Look at the interfaces: those that are new are joined, those that are gone are left.
+        """Look at the interfaces: those that are new are joined, those that are gone are left, and
+        those with another address are both.
 
         One that cannot be used is tried again the next time.
         """
-        found = {
-            f"{name}/{version}": (index, version)
-            for index, name in socket.if_nameindex()
-            for version in self._groups
-        }
-        changes = [self._leave(link) for link in list(self._sockets) if link not in found]
-        for link, (index, version) in found.items():
-            if link not in self._sockets and len(self._sockets) < MOST_LINKS:
-                host = self._join(link, index, version)
-                if host is not None:
-                    changes.append(LinkState(link, host))
+        found = self._interfaces()
+        changes = [
+            self._leave(link)
+            for link, place in list(self._places.items())
+            if found.get(link) != place
+        ]
+        for link, place in found.items():
+            room = link not in self._sockets and len(self._sockets) < MOST_LINKS
+            if room and self._join(link, place):
+                changes.append(LinkState(link, place.host))
         return changes
 
-    def _join(self, link: str, index: int, version: int) -> str | None:
-        """Our address on the link; None if it is of no use."""
+    def _interfaces(self) -> dict[str, _Interface]:
+        """Those that have an address, by version of IP, with it."""
+        found: dict[str, _Interface] = {}
         try:
-            place = (self._groups[version], self._port)
-            host = _own_host(link.rpartition("/")[0], index, version, place)
-            if host is None:
-                return None
-            sock = _joined(index, version, *place)
+            names = socket.if_nameindex()
+        except OSError as error:
+            self.problem = words_for(error)
+            return found
+        for index, name in names:
+            for version, group in self._groups.items():
+                try:
+                    host = _own_host(name, index, version, (group, self._port))
+                except OSError as error:
+                    self.problem = f"{name}/{version}: {words_for(error)}"
+                    continue
+                if host is not None:
+                    found[f"{name}/{version}"] = _Interface(index, version, host)
+        return found
+
+    def _join(self, link: str, place: _Interface) -> bool:
+        try:
+            sock = _joined(place.number, place.version, self._groups[place.version], self._port)
         except OSError as error:
             self.problem = f"{link}: {words_for(error)}"
-            return None
-        self._sockets[link] = sock
+            return False
+        self._sockets[link], self._places[link] = sock, place
         self._loop.add_reader(sock.fileno(), self._readable, link, sock)
-        return host
+        return True
 
     def _leave(self, link: str) -> LinkState:
         sock = self._sockets.pop(link)
+        del self._places[link]
         self._loop.remove_reader(sock.fileno())
         sock.close()
         return LinkState(link, None)
@@ -127,9 +151,8 @@ class Multicast:
         if sock is None:
             self._losses.add("no_such_link", link)
             return
-        version = int(link.rpartition("/")[2])
         try:
-            sock.sendto(packet, (self._groups[version], self._port))
+            sock.sendto(packet, (self._groups[self._places[link].version], self._port))
         except OSError as error:  # a full buffer too: mDNS says everything again
             self._losses.add(reason_of(error), link)
 
