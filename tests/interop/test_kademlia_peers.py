@@ -12,8 +12,10 @@ import pytest
 
 from rumormill.core.trace import PROTOCOL_ERROR
 from rumormill.libp2p.discovery.events import DISCOVERY_ADVERTISED, DISCOVERY_CONNECTED
+from tests.helpers.interop import interop_matrix as matrix
 from tests.helpers.interop.finding_peer import KADEMLIA
 from tests.helpers.interop.go_peer import StartGoPeer
+from tests.helpers.interop.interop_matrix import BOTH, OURS, THEIRS, row
 from tests.helpers.interop.js_peer import StartJsPeer
 from tests.helpers.interop.our_node import TOPIC, OpenNode, contents, eventually
 from tests.helpers.interop.rust_peer import StartRustPeer
@@ -23,6 +25,8 @@ OFF = {"peer_exchange": False}
 """So that what is found is found by Kademlia."""
 
 
+@row(matrix.KADEMLIA, BOTH)
+@row(matrix.KADEMLIA_SERVER, THEIRS)
 @pytest.mark.parametrize("peer", IMPLEMENTATIONS)
 async def test_we_find_each_other_in_a_dht_of_another_implementation(
     start_peer: Callable[..., Any], open_node: OpenNode
@@ -45,6 +49,7 @@ async def test_we_find_each_other_in_a_dht_of_another_implementation(
     assert ours.network.counters[PROTOCOL_ERROR] == 0
 
 
+@row(matrix.KADEMLIA_SERVER, OURS)
 @pytest.mark.parametrize("peer", IMPLEMENTATIONS)
 async def test_we_are_a_server_for_clients_of_another_implementation(
     start_peer: Callable[..., Any], open_node: OpenNode
@@ -78,6 +83,7 @@ async def test_our_client_is_in_no_table_and_our_server_is(
     assert client.id not in await other.routing_table()
 
 
+@row(matrix.KADEMLIA, BOTH, peer="go")
 async def test_our_routers_and_those_of_go_find_each_other_by_their_topic(
     start_go_peer: StartGoPeer, open_node: OpenNode
 ) -> None:
@@ -98,6 +104,7 @@ async def test_our_routers_and_those_of_go_find_each_other_by_their_topic(
     assert message["data"] == b"from us"
 
 
+@row(matrix.KADEMLIA, BOTH, peer="rust js go")
 async def test_one_dht_of_all_implementations(
     start_rust_peer: StartRustPeer,
     start_js_peer: StartJsPeer,

@@ -1,15 +1,18 @@
-"""Rendezvous with rust-libp2p, the one implementation in use: each is the point of the other."""
+"""Rendezvous with rust-libp2p, the one other that signs: each is the point of the other."""
 
 from __future__ import annotations
 
 from rumormill.core.trace import PROTOCOL_ERROR, REJECTED
 from rumormill.libp2p.discovery.events import DISCOVERY_ADVERTISED, DISCOVERY_CONNECTED
+from tests.helpers.interop import interop_matrix as matrix
+from tests.helpers.interop.interop_matrix import OURS, THEIRS, row
 from tests.helpers.interop.our_node import TOPIC, OpenNode, contents, eventually
 from tests.helpers.interop.rust_peer import StartRustPeer
 
 NAMESPACE = f"floodsub:{TOPIC}"
 
 
+@row(matrix.RENDEZVOUS, THEIRS, peer="rust")
 async def test_we_register_at_a_point_of_rust_and_find_each_other(
     start_rust_peer: StartRustPeer, open_node: OpenNode
 ) -> None:
@@ -30,6 +33,7 @@ async def test_we_register_at_a_point_of_rust_and_find_each_other(
     assert ours.network.counters[PROTOCOL_ERROR] == ours.network.counters[REJECTED] == 0
 
 
+@row(matrix.RENDEZVOUS, OURS, peer="rust")
 async def test_rust_registers_at_a_point_of_ours_and_finds_others(
     start_rust_peer: StartRustPeer, open_node: OpenNode
 ) -> None:

@@ -1,9 +1,10 @@
 """Signed peer records as rendezvous has them.
 
-The specification wants those of RFC 0003, which identify and peer exchange carry too. rust, the one
-implementation in use, signs and takes another form: the same inside, under the name that the first
-draft gave it; and one record of the other form among many spoils an answer for it. So we register
-in rust's form unless told otherwise, and read both.
+The specification wants those of RFC 0003, which identify and peer exchange carry too. rust has
+another form: the same inside, under the name that an earlier draft gave it; and one record of the
+other form among many spoils an answer for it. (js and go have no rendezvous of their own, and py
+registers without a signature, as the first draft had it: such a registration is refused.) So we
+register in rust's form unless told otherwise, and read both.
 """
 
 from __future__ import annotations

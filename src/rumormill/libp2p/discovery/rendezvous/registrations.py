@@ -95,7 +95,7 @@ class Registrations:
         :class:`RemoteProtocolError` with ``bad_cookie`` for one that we have not given for this.
         """
         after = self._read_cookie(namespace, cookie) if cookie else 0
-        most = MOST_TOLD if limit is None else min(limit, MOST_TOLD)
+        most = min(limit or MOST_TOLD, MOST_TOLD)  # some write 0 for none
         found: list[Registration] = []
         for each in self._in_order(namespace):
             if len(found) == most:
