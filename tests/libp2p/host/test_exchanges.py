@@ -134,7 +134,7 @@ def test_a_peer_that_is_not_connected_is_visited_and_left_again() -> None:
 def test_a_visited_peer_that_pubsub_finds_of_use_stays() -> None:
     scene = Scene(visit_lingers=10.0)
     _, bob = scene.add("bob")
-    scene.host._pubsub.useful[bob.peer] = 1  # type: ignore[attr-defined]
+    scene.host._pubsub.useful[bob.peer] = 2  # type: ignore[attr-defined]
     scene.ask(bob.peer, b"hello", address=scene.net.seat(bob).address)
     scene.net.run(60.0)
     assert scene.host.peers() == (bob.peer,)
@@ -339,6 +339,19 @@ def test_an_answer_that_is_too_large_or_no_frame_costs_the_peer_its_stream() -> 
         stream = [each.stream for each in rascal.bob.of(StreamOpened) if each.protocol == ECHO][-1]
         rascal.write(stream, said)
         assert scene.way.heard[-1].reason == reason and rascal.reset(stream)
+
+
+def test_an_answer_that_drips_in_is_not_waited_for_longer_than_any_other() -> None:
+    rascal = Rascal(question_timeout=10.0)
+    rascal.scene.ask(rascal.bob.peer, b"hello")
+    rascal.go()
+    stream = [each.stream for each in rascal.bob.of(StreamOpened) if each.protocol == ECHO][-1]
+    rascal.write(stream, b"\x64")
+    for _ in range(25):
+        rascal.bob.connection.write(stream, b"x")
+        rascal.go(0.5)
+    [answer] = rascal.way.heard
+    assert answer.reason == "timeout" and rascal.reset(stream)
 
 
 def test_what_a_peer_says_of_loopback_is_not_believed_from_elsewhere() -> None:

@@ -10,6 +10,7 @@ import pytest
 import rumormill
 from rumormill import Libp2pNetwork
 from rumormill.core.errors import ConfigError
+from rumormill.libp2p.family import FAMILY
 from rumormill.live.settings import read_settings
 from tests.helpers.interop.our_node import eventually
 
@@ -78,3 +79,19 @@ async def test_nodes_that_know_one_address_find_each_other(name: str, way: str) 
                 "each has found the others",
                 lambda node=node: dict(node.counters),  # type: ignore[misc]
             )
+
+
+@pytest.mark.parametrize(
+    ("settings", "finds"),
+    [
+        ({}, False),
+        ({"discovery": "kademlia"}, False),
+        ({"discovery": "kademlia, mdns"}, True),
+        ({"discovery": ["rendezvous"]}, True),
+        ({"remember_peers": "peers.jsonl"}, True),
+    ],
+)
+def test_a_command_needs_no_address_where_the_node_finds_peers_itself(
+    settings: dict[str, Any], finds: bool
+) -> None:
+    assert FAMILY.finds_peers(settings) is finds
