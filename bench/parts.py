@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from bench import capture, codec, mesh, pair, trace_import, versions
+from bench import capture, codec, discovery_scale, mesh, pair, trace_import, versions
 from bench.bcos import part as bcos
 from bench.bcos.tables import bcos_goals, bcos_tables
 from bench.bep50 import amplification, krpc, overlay_scale
@@ -18,6 +18,7 @@ from bench.bep50.amplification import amplification_goals, amplification_tables
 from bench.bep50.krpc_tables import krpc_goals, krpc_tables
 from bench.bep50.scale_tables import scale_goals, scale_tables
 from bench.contestants import Entry, versions_of
+from bench.discovery_tables import discovery_goals, discovery_tables
 from bench.goals import Goal, capture_goals, pair_goals
 from bench.gossip import part as gossip
 from bench.gossip.tables import gossip_goals, gossip_tables
@@ -83,6 +84,7 @@ PARTS = {
     "mesh": Part(mesh.run, mesh.MeshPlan(), mesh.QUICK, mesh_tables, mesh_goals, peers=True),
     "codec": Part(codec.run, codec.CodecPlan(), codec.QUICK, codec_tables),
     "gossip": Part(gossip.run, gossip.GossipPlan(), gossip.QUICK, gossip_tables, gossip_goals),
+    "discovery": Part(discovery_scale.run, discovery_scale.DiscoveryPlan(), discovery_scale.QUICK, discovery_tables, discovery_goals),  # noqa: E501
     "capture": Part(capture.run, capture.CapturePlan(), capture.QUICK, capture_tables, capture_goals),  # noqa: E501
     "import": Part(trace_import.run, trace_import.ImportPlan(), trace_import.QUICK, import_tables),
     "source": Part(source.run, source.SourcePlan(), source.QUICK, source_tables, source_goals),

@@ -126,6 +126,7 @@ NOT_READERS = {
     "bep50.overlay.routing_table", "libp2p.pubsub.inbound.intake", "live.driver",
     "libp2p.gossipsub.partial.receiver", "libp2p.host.dialer", "libp2p.wire.merging",
     "libp2p.host.outbound_stream", "libp2p.host.pubsub_feed", "libp2p.host.pubsub_streams",
+    "libp2p.host.seeking",
     "live.transports.turns", "live.transports.udp",  # they pass on what was read, or is to be
     "capture.foreign.hermes_parquet", "capture.foreign.ledger", "capture.log",
     "system.private_files", "capture.mending",  # bytes, and those of an index, measured there

@@ -92,6 +92,13 @@ class Libp2pFamily(Family):
 
         return _public_part(load_key(path))
 
+    def finds_peers(self, settings: Mapping[str, Any]) -> bool:
+        """By mDNS, at a rendezvous point, or by memory; Kademlia needs somebody to ask first."""
+        ways = settings.get("discovery") or ()
+        if isinstance(ways, str):
+            ways = [each.strip() for each in ways.split(",")]
+        return bool({"mdns", "rendezvous"}.intersection(ways) or settings.get("remember_peers"))
+
     # ---- scores
 
     def score_advice(

@@ -55,11 +55,19 @@ from rumormill.cli.pub import read_lines
 from rumormill.core import base58
 from rumormill.core.errors import RemoteProtocolError, RumormillError
 from rumormill.core.protobuf import bytes_field, read_message, varint_field
+from rumormill.libp2p.discovery.addresses import usable
+from rumormill.libp2p.discovery.kademlia import message as kademlia
+from rumormill.libp2p.discovery.mdns import dns
+from rumormill.libp2p.discovery.mdns.records import SERVICE, nodes_in
+from rumormill.libp2p.discovery.rendezvous import message as rendezvous
+from rumormill.libp2p.discovery.rendezvous.records import open_record, sign_record
+from rumormill.libp2p.discovery.rendezvous.registrations import Registrations
 from rumormill.libp2p.gossipsub.partial import PartList
 from rumormill.libp2p.host.services import Echo, Listener
 from rumormill.libp2p.live import key_file
 from rumormill.libp2p.live.author_file import MAGIC as AUTHORS
 from rumormill.libp2p.live.author_file import decode_authors
+from rumormill.libp2p.live.peers_file import decode_peers, encode_peers
 from rumormill.libp2p.stack.envelope import decode_envelope
 from rumormill.libp2p.stack.identify import decode_identify
 from rumormill.libp2p.stack.keys import PrivateKey, PublicKey
@@ -72,6 +80,7 @@ from rumormill.libp2p.stack.peer_record import (
     open_peer_record,
     sign_peer_record,
 )
+from rumormill.libp2p.stack.reach import Reach
 from rumormill.libp2p.stack.yamux.frames import encode_header as yamux_header
 from rumormill.libp2p.stack.yamux.session import YamuxSession
 from rumormill.libp2p.wire.control import ControlKinds
@@ -252,6 +261,8 @@ add("client hello", hello, "live.transports.client_hello", in_pieces=True,
 
 # ---- protobuf and pubsub
 
+KEY = PrivateKey.from_seed(b"k" * 32)
+
 PROTOBUF_WORDS = (
     b"\x08\x01", b"\x0a\x02", b"\x12\x05", b"\x1a\x00", b"\x22\x01a", b"\xff", b"\x80", b"\x0a",
     b"\x12", b"\x1a\x04\x0a\x02\x12\x00", b"\x2a\x40" + bytes(64),
@@ -317,10 +328,55 @@ add("parts", whole(lambda raw: PartList(b"group", 64).take(raw)),
     "libp2p.gossipsub.partial.part_list", words=(b"\xff" * 8, b"\x01", b"\x00", b"\x05parts"),
     pumps={"a long bitmap": Pump(b"", b"\xff"), "empty parts": Pump(b"\xff" * 8, b"\x00"),
            "a large part": Pump(b"\x01" + bytes(7) + b"\xff\x7f", b"a")})  # fmt: skip
+PEERS = encode_peers([])
+PEER_TEXT = PrivateKey.from_seed(bytes(32)).peer.encode()
+MDNS = dns.encode_query(SERVICE)
 add("authors", whole(decode_authors), "libp2p.live.author_file",
     words=(AUTHORS, b"\x03ann" + bytes(8), b"\xff", b"\x00"),
     pumps={"the same": Pump(AUTHORS, b"\x01a" + bytes(8)), "nobody": Pump(AUTHORS, bytes(9)),
            "a long number": Pump(AUTHORS, b"\xff")})  # fmt: skip
+add("remembered peers", whole(decode_peers), "libp2p.live.peers_file",
+    words=(PEERS, b'{"id": "', PEER_TEXT, b'", "addresses": ["/ip4/10.0.0.1/tcp/1"]',
+           b', "last_seen": 1}\n', b"\n", b"{", b"[", b"9"),
+    pumps={"empty lines": Pump(PEERS, b"\n"), "nesting": Pump(PEERS, b"["),
+           "objects": Pump(PEERS, b"{}\n"), "a long number": Pump(PEERS, b"9"),
+           "the same": Pump(PEERS, b'{"id": "' + PEER_TEXT + b'", "addresses": '
+                            b'["/ip4/10.0.0.1/tcp/1"], "last_seen": 1}\n')})  # fmt: skip
+add("mDNS", whole(lambda raw: nodes_in(dns.decode_message(raw))),
+    "libp2p.discovery.mdns.dns libp2p.discovery.mdns.records",
+    words=(MDNS, b"\x04_p2p\x04_udp\x05local\x00", b"\xc0\x0c", b"\x00\x0c\x00\x01", b"\x00",
+           b"\x00\x10\x80\x01\x00\x00\x00\x78", b"\x00\x1a\x19dnsaddr=/ip4/1.2.3.4/tcp/1"),
+    pumps={"questions": Pump(bytes((0, 0, 0, 0, 1, 0)) + bytes(6), bytes(5)),
+           "records": Pump(b"\0\0\x84\0\0\0\1\0\0\0\0\0", b"\0\0\1\0\1\0\0\0\0\0\0"),
+           "labels": Pump(bytes(4) + b"\0\1" + bytes(6), b"\1a"),
+           "pointers": Pump(bytes(4) + b"\1\0" + bytes(6) + b"\1a\0\0\1\0\1", b"\xc0\x0c\0\1\0\1"),
+           "texts": Pump(b"\0\0\x84\0\0\0\0\1\0\0\0\0\0\0\x10\0\1\0\0\0\0\x10\0", b"\1a")},
+)  # fmt: skip
+ADDRESSES = Multiaddr("ip4", "10.0.0.1", 4001).to_bytes()
+NAMED = bytes_field(1, KEY.peer_id) + bytes_field(2, ADDRESSES)
+add("Kademlia", whole(kademlia.decode_message), "libp2p.discovery.kademlia.message",
+    words=(b"\x08\x04", b"\x08\x03", b"\x12\x03key", bytes_field(8, NAMED), bytes_field(9, NAMED),
+           b"\x42", *PROTOBUF_WORDS),
+    pumps={**FIELD_PUMPS, "closer peers": Pump(b"\x08\x04", bytes_field(8, NAMED)),
+           "providers": Pump(b"\x08\x03", bytes_field(9, NAMED)),
+           "addresses": Pump(b"\x42\x90\x4e", bytes_field(2, ADDRESSES)),
+           "empty peers": Pump(b"", b"\x42\x00")})  # fmt: skip
+add("rendezvous", whole(rendezvous.decode_message), "libp2p.discovery.rendezvous.message",
+    words=(b"\x08\x00\x12", b"\x08\x04\x32", b"\x0a\x02ns", b"\x12\x03rec", b"\x18\x07",
+           *PROTOBUF_WORDS),
+    pumps={**FIELD_PUMPS, "registrations": Pump(b"\x08\x04\x32\x90\x4e", b"\x0a\x04\x0a\x02ns"),
+           "a namespace": Pump(b"\x08\x00\x12\x90\x4e\x0a\x8d\x4e", b"n"),
+           "insides": Pump(b"\x08\x02", b"\x22\x02\x0a\x00")})  # fmt: skip
+add("cookie", whole(lambda raw: Registrations(random.Random(1)).of("ns", raw, None, 0.0)),
+    "libp2p.discovery.rendezvous.registrations", words=(b"ns", bytes(8)),
+    pumps={"a long cookie": Pump(b"", b"n")})  # fmt: skip
+add("told addresses", whole(lambda raw: usable("", [raw[:600]] * 3 + [raw], near=Reach.LOOPBACK,
+                                               only_public=False)),
+    "libp2p.discovery.addresses", words=(ADDRESSES,),
+    pumps={"the same": Pump(b"", ADDRESSES)})  # fmt: skip
+add("registered record", whole(open_record), "libp2p.discovery.rendezvous.records",
+    words=(sign_record(KEY, 7, [Multiaddr("ip4", "192.0.2.7", 4001)], "rust"), *PROTOBUF_WORDS),
+    pumps=FIELD_PUMPS)  # fmt: skip
 add("message", whole(lambda raw: decode_message(raw).signed_payload()), "libp2p.wire.message",
     words=PROTOBUF_WORDS,
     pumps={**PROTOBUF_PUMPS, "many topics": Pump(b"", b"\x22\x01a"),
@@ -334,7 +390,6 @@ add("frames", in_frames, "libp2p.wire.frames libp2p.pubsub.inbound.inbox", in_pi
 
 # ---- the stack of libp2p
 
-KEY = PrivateKey.from_seed(b"k" * 32)
 SIGNED_RECORD = sign_peer_record(KEY, 7, [Multiaddr("ip4", "192.0.2.7", 4001)])
 
 

@@ -39,6 +39,9 @@ DONT_WANT = "IDONTWANT spares copies of 64 KiB"
 EXCHANGE = "peer exchange with signed records"
 EXTENSIONS = "the handshake of extensions"
 PARTS = "messages in parts"
+KADEMLIA = "peers of a topic, by Kademlia"
+KADEMLIA_SERVER = "a Kademlia server for clients of the other"
+RENDEZVOUS = "peers of a topic, at a rendezvous point of the other"
 COMPOSITION = "fanout and subnets, whoever the ten nodes are"
 IDENTIFY = "Noise, yamux, identify"
 PING = "ping"
@@ -113,6 +116,11 @@ LIBP2P_ROWS = (
     (PARTS, OURS),
     (PARTS, THEIRS),
     (COMPOSITION, BOTH),
+    (KADEMLIA, BOTH),
+    (KADEMLIA_SERVER, OURS),
+    (KADEMLIA_SERVER, THEIRS),
+    (RENDEZVOUS, OURS),
+    (RENDEZVOUS, THEIRS),
 )
 
 BEP50_ROWS = (
@@ -185,8 +193,10 @@ LIBP2P_ABSENT: dict[tuple[str, str], str] = {
     },
     **{
         (behaviour, "py"): "tested with the others"
-        for behaviour in (CALM, DONT_WANT, EXCHANGE, COMPOSITION)
+        for behaviour in (CALM, DONT_WANT, EXCHANGE, COMPOSITION, KADEMLIA, KADEMLIA_SERVER)
     },
+    **{(RENDEZVOUS, peer): "it has no rendezvous" for peer in ("js", "go")},
+    (RENDEZVOUS, "py"): "it speaks the first draft, whose registrations nobody signs",
 }
 """Cells that no test can fill, and why."""
 

@@ -28,6 +28,7 @@ from rumormill.core.transport import (
 from rumormill.libp2p.host.host import Host
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.host.pubsub_feed import PubsubMachine
+from rumormill.libp2p.host.seeking import DiscoveryMachine
 from rumormill.libp2p.stack.connection import Connection, ConnectionEvent
 from rumormill.libp2p.stack.keys import PrivateKey
 from rumormill.libp2p.wire.frames import FrameReader
@@ -155,7 +156,12 @@ class HostNet:
     # ---- building
 
     def host(
-        self, name: str, pubsub: PubsubMachine | None = None, listen: bool = True, **parameters: Any
+        self,
+        name: str,
+        pubsub: PubsubMachine | None = None,
+        listen: bool = True,
+        discovery: DiscoveryMachine | None = None,
+        **parameters: Any,
     ) -> Host:
         """A host with a key and an address of its own."""
         host = Host(
@@ -165,6 +171,7 @@ class HostNet:
             random=random.Random(f"{name} random"),
             entropy=random.Random(f"{name} entropy"),
             agent=f"test/{name}",
+            discovery=discovery,
         )
         seat = self.add(host)
         if listen:

@@ -205,6 +205,14 @@ class GossipsubRouter(Router):
             return self._targets.would_be(topics[0])
         return [peer for topic in topics for peer in self._targets.would_be(topic)]
 
+    def wanted_peers(self, topic: str) -> int:
+        """As many as its mesh should have."""
+        return self.parameters.degrees.of(topic).D
+
+    def lacks_mesh(self, topic: str) -> int:
+        """How many its mesh has less than the least."""
+        return max(0, self.parameters.degrees.of(topic).D_low - len(self._mesh.peers(topic)))
+
     def mesh(self, topic: str) -> tuple[Peer, ...]:
         """The topic's mesh."""
         return tuple(self._mesh.peers(topic))

@@ -20,7 +20,7 @@ class Dialer:
     """Decides what is dialed; its host tells it what became of it.
 
     ``connected`` says whether a peer has a connection, whoever opened it: then it need not be
-    dialed. Effects go to ``effects``.
+    dialed. Effects go to ``effects``. ``unreached`` hears of peers whom hearsay did not lead to.
     """
 
     def __init__(
@@ -32,8 +32,10 @@ class Dialer:
         connected: Callable[[str], bool],
         effects: list[HostEffect],
         alarm: Alarm | None = None,
+        unreached: Callable[[str, str, float], None] | None = None,
     ) -> None:
         self._node = node
+        self._unreached = unreached or (lambda peer, reason, now: None)
         self._parameters = parameters
         self._random = random
         self._connected = connected
@@ -95,6 +97,7 @@ class Dialer:
             self._begin_hearsay(now)
         else:
             self._trace_failed(peer, addresses[0], "too_many_dials", now)
+            self._unreached(peer, "too_many_dials", now)
 
     def _begin_hearsay(self, now: float) -> None:
         while (peer := self._hearsay.begin()) is not None:
@@ -111,6 +114,8 @@ class Dialer:
                 target.hearsay = True
                 self._open(target, now)
                 return
+        if not self._connected(peer):
+            self._unreached(peer, "no_address_answers", now)
 
     def _read_hearsay(self, peer: str, text: str, now: float) -> str | None:
         try:

@@ -31,6 +31,7 @@ from rumormill.core.transport import (
     TransportEffect,
     TransportInput,
 )
+from rumormill.libp2p.discovery.effects import DatagramReceived, LinkChanged, SendDatagram
 from rumormill.libp2p.effects import Blacklist, FromRouter, PubsubEffect, RouterInput, TopicCommand
 
 PubsubCommand: TypeAlias = (
@@ -45,7 +46,9 @@ PubsubCommand: TypeAlias = (
 )
 """What is for pubsub, and only passes through."""
 
-HostInput: TypeAlias = TransportInput | PubsubCommand | Dial | Hold | Shutdown
+HostInput: TypeAlias = (
+    TransportInput | PubsubCommand | Dial | Hold | Shutdown | DatagramReceived | LinkChanged
+)
 """What a host takes: from its transport, for its pubsub, and from its user."""
 
 HostEffect: TypeAlias = (
@@ -57,6 +60,7 @@ HostEffect: TypeAlias = (
     | PublishedMany
     | RoomAgain
     | FromRouter
+    | SendDatagram
     | TraceEvent
 )
 """What a host wants done: by its transport, by whoever checks messages, and told to its user."""

@@ -7,6 +7,7 @@ what pubsub wants of its user as pubsub says it.
 How bytes travel::
 
     BytesReceived -> ConnectionKeeper -> PubsubStreams or Services -> Pubsub
+                                      -> Exchanges -> Seeking -> Discovery
     Pubsub -> Send -> PubsubStreams -> Connection -> WriteBytes, at the end of the turn
 """
 
@@ -18,7 +19,7 @@ from collections.abc import Sequence
 from rumormill.core.agent import our_agent
 from rumormill.core.errors import ClosedError, LocalProtocolError
 from rumormill.core.limits import WorkLimits
-from rumormill.core.machine import Connect, Hold, Shutdown
+from rumormill.core.machine import Connect, Hold, Shutdown, Subscribe, Unsubscribe
 from rumormill.core.timers import NEVER
 from rumormill.core.trace import CONNECTION_REFUSED, SOURCE_PAUSED, SOURCE_RESUMED
 from rumormill.core.transport import (
@@ -31,6 +32,8 @@ from rumormill.core.transport import (
     WriteReady,
 )
 from rumormill.core.words import in_words
+from rumormill.libp2p.discovery.effects import DatagramReceived, LinkChanged, TopicsChanged
+from rumormill.libp2p.effects import BeginRelay, EndRelay
 from rumormill.libp2p.host.dialer import Dialer
 from rumormill.libp2p.host.effects import HostEffect, HostInput, PubsubCommand, for_driver
 from rumormill.libp2p.host.eviction import Evictions
@@ -39,12 +42,16 @@ from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.host.pubsub_feed import PubsubMachine
 from rumormill.libp2p.host.pubsub_streams import PubsubStreams
 from rumormill.libp2p.host.records import Records
+from rumormill.libp2p.host.seeking import DiscoveryMachine, Seeking
 from rumormill.libp2p.host.services import SERVICES, Services
 from rumormill.libp2p.host.table import ConnectionTable, Link, Turn
 from rumormill.libp2p.stack.address_book import AddressBook
 from rumormill.libp2p.stack.identify import IdentifyInfo
 from rumormill.libp2p.stack.keys import PrivateKey
 from rumormill.libp2p.stack.multiaddr import Multiaddr
+
+OfTopics = Subscribe | Unsubscribe | BeginRelay | EndRelay
+"""Commands after which we may take part in other topics than before."""
 
 PROTOCOL_VERSION = "ipfs/0.1.0"
 """What identify calls the family of networks; everybody says this."""
@@ -59,6 +66,7 @@ class Host:
     ``random`` decides on delays and on who makes room, and may be seeded; ``entropy`` makes keys,
     and must not be seeded outside of tests. ``work`` is what one connection may cost us for
     nothing. ``address_book`` is where records of peers are put, for pubsub to read.
+    ``discovery`` finds peers for the topics of pubsub.
     """
 
     def __init__(
@@ -72,6 +80,7 @@ class Host:
         agent: str = AGENT,
         work: WorkLimits | None = None,
         address_book: AddressBook | None = None,
+        discovery: DiscoveryMachine | None = None,
     ) -> None:
         self.peer = identity.peer
         """Our own peer id."""
@@ -95,6 +104,7 @@ class Host:
             connected=table.connected,
             effects=turn.effects,
             alarm=turn.alarm,
+            unreached=lambda peer, reason, now: self._seeking.unreached(peer, reason, now),
         )
         self._keeper = ConnectionKeeper(
             identity=identity,
@@ -120,14 +130,26 @@ class Host:
             drop=self._keeper.drop,
             connect=self._connect,
         )
+        self._seeking = Seeking(
+            machine=discovery,
+            parameters=parameters,
+            table=table,
+            turn=turn,
+            dialer=self._dialer,
+            book=address_book,
+            connect=self._connect,
+            close=self._keeper.close,
+            usefulness=pubsub.usefulness,
+        )
         self._services = Services(
             parameters=parameters,
             turn=turn,
             describe=self._describe,
             learned=self._streams.learned,
             recorded=self._records.heard,
+            identified=self._seeking.identified,
         )
-        self._keeper.attach(self._services, self._streams)
+        self._keeper.attach(self._services, self._streams, self._seeking)
 
     # ---- what a user may ask
 
@@ -156,6 +178,8 @@ class Host:
             self._keeper.bytes_received(input, now)
         elif isinstance(input, PubsubCommand):
             effects = self._pubsub.handle(input, now)
+            if isinstance(input, OfTopics):
+                self._seeking.feed(TopicsChanged(), now)
             if for_driver(effects):
                 return effects  # as nearly always: what pubsub says is for our driver
             self._streams.carry_out(effects, now)
@@ -178,6 +202,8 @@ class Host:
             self._on_dial(input, now)
         elif isinstance(input, Hold):
             self._on_hold(input, now)
+        elif isinstance(input, DatagramReceived | LinkChanged):
+            self._seeking.feed(input, now)
         elif isinstance(input, Shutdown):
             self._on_shutdown(input, now)
         else:
@@ -210,7 +236,7 @@ class Host:
 
     def _wake_parts(self, now: float) -> None:
         """Run the timers of all parts; then the alarm is set anew, to the time of the first."""
-        parts = (self._keeper, self._dialer, self._services, self._streams)
+        parts = (self._keeper, self._dialer, self._services, self._streams, self._seeking)
         for part in parts:
             part.wake(now)
         times = [due for part in parts if (due := part.next_wake()) is not None]
@@ -234,6 +260,7 @@ class Host:
         if addresses != self._listening:
             self._listening = addresses
             self._records.listening(addresses, now)
+            self._seeking.listening(addresses, self._records.own, now)
             for peer in self._table.peers():
                 self._services.push(self._table.of(peer)[0], now)
 
@@ -252,11 +279,12 @@ class Host:
         if addresses and full and not trusted:
             reason = "too_many_told_connections"
             self._turn.trace(now, CONNECTION_REFUSED, peer, address=addresses[0], reason=reason)
+            self._seeking.unreached(peer, reason, now)
             addresses = ()
         self._dialer.wanted(peer, addresses, now)
 
     def _protocols(self) -> tuple[str, ...]:
-        return self._pubsub.protocols + SERVICES
+        return self._pubsub.protocols + SERVICES + self._seeking.exchanges.protocols
 
     def _describe(self, link: Link) -> IdentifyInfo:
         """What we tell of ourselves, and where the other end seems to be."""

@@ -30,6 +30,7 @@ from rumormill.libp2p.host.eviction import (
 from rumormill.libp2p.host.frame_toll import FrameToll
 from rumormill.libp2p.host.parameters import HostParameters
 from rumormill.libp2p.host.pubsub_streams import PubsubStreams
+from rumormill.libp2p.host.seeking import Seeking
 from rumormill.libp2p.host.services import SERVICES, Services
 from rumormill.libp2p.host.table import (
     ConnectionTable,
@@ -97,11 +98,15 @@ class ConnectionKeeper:
         self._toll = FrameToll(turn, work, self._close, self._held_back)
         self._shut = False
 
-    def attach(self, services: Services, streams: PubsubStreams) -> None:
+    def attach(self, services: Services, streams: PubsubStreams, seeking: Seeking) -> None:
         """Say to whom streams belong."""
         self._services = services
         self._streams = streams
-        self._owners: dict[str, StreamOwner] = dict.fromkeys(SERVICES, services)
+        self._seeking = seeking
+        self._owners: dict[str, StreamOwner] = {
+            **dict.fromkeys(SERVICES, services),
+            **dict.fromkeys(seeking.exchanges.protocols, seeking.exchanges),
+        }
 
     # ---- bytes
 
@@ -287,6 +292,8 @@ class ConnectionKeeper:
             )
             self._services.ask(link, now)
             self._streams.connected(link, now)
+            if not link.gone:
+                self._seeking.connected(link, now)
 
     def _crowded_out(self, link: Link, now: float) -> str | None:
         """Make room for a stranger whose handshake is done; returns why there is none."""
@@ -310,6 +317,11 @@ class ConnectionKeeper:
         link = self._table.links.get(input.connection)
         if link is not None:
             self._forget(link, input.reason, now)
+
+    def close(self, link: Link, reason: str, now: float) -> None:
+        """Close one connection."""
+        if not link.gone:
+            self._close(link, reason, now)
 
     def drop(self, peer: str, reason: str, now: float) -> None:
         """Close every connection of ``peer``."""
@@ -356,6 +368,7 @@ class ConnectionKeeper:
             return
         self._turn.trace(now, trace.CONNECTION_CLOSED, peer, address=link.address, reason=reason)
         self._streams.disconnected(link, reason, now)
+        self._seeking.disconnected(link, now)
         if not self._table.connected(peer):
             self._dialer.lost(peer, now)
 

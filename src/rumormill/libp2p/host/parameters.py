@@ -73,11 +73,27 @@ class HostParameters(Parameters):
     time goes first. It is what peer exchange passes on."""
 
     max_service_streams: int = Field(default=8, ge=1)
-    """Streams of identify and ping on one connection at a time."""
+    """Streams of identify and ping on one connection at a time, and as many of each other service:
+    Kademlia, rendezvous."""
     service_timeout: float = Field(default=10.0, gt=0, allow_inf_nan=False)
     """Seconds that one exchange of identify may take."""
     ping_idle_timeout: float = Field(default=60.0, gt=0, allow_inf_nan=False)
     """Seconds that a ping stream may be silent: rust keeps one open and pings every 15 s."""
+
+    max_questions: int = Field(default=16, ge=1)
+    """Questions of ours to one peer, of services such as Kademlia, that wait for an answer."""
+    question_timeout: float = Field(default=10.0, gt=0, allow_inf_nan=False)
+    """Seconds that a question of ours may take, dialing included."""
+    questions_rate: float = Field(default=20.0, gt=0, allow_inf_nan=False)
+    """Questions a second that one connection may put to us, on the long run."""
+    questions_burst: float = Field(default=200.0, gt=0, allow_inf_nan=False)
+    """Questions that one connection may put to us at once."""
+    service_idle_timeout: float = Field(default=60.0, gt=0, allow_inf_nan=False)
+    """Seconds that a peer may keep a stream of a service open between two questions, as go does."""
+    max_visits: int = Field(default=64, ge=1)
+    """Peers that are connected, or being dialed, only to be asked something."""
+    visit_lingers: float = Field(default=10.0, gt=0, allow_inf_nan=False)
+    """Seconds after which such a peer is left again, unless it shares a topic with us by then."""
 
     connection: ConnectionLimits = Field(default_factory=ConnectionLimits)
     """Limits of each connection: handshake, streams, windows, keep-alive."""

@@ -106,7 +106,7 @@ class Services:
     """Owner of every stream of identify and ping.
 
     ``describe`` says what we tell of ourselves on a connection; ``learned`` hears what protocols a
-    peer speaks, ``recorded`` where it says that it is, signed.
+    peer speaks, ``recorded`` where it says that it is, signed, ``identified`` all of it.
     """
 
     def __init__(
@@ -117,7 +117,9 @@ class Services:
         describe: Callable[[Link], IdentifyInfo],
         learned: Callable[[Link, tuple[str, ...], float], None],
         recorded: Callable[[str, bytes, float], None],
+        identified: Callable[[Link, IdentifyInfo, float], None] | None = None,
     ) -> None:
+        self._identified = identified
         self._parameters = parameters
         self._turn = turn
         self._describe = describe
@@ -222,6 +224,8 @@ class Services:
         if info.signed_peer_record:
             self._recorded(link.peer, info.signed_peer_record, now)
         self._learned(link, info.protocols, now)
+        if self._identified is not None:
+            self._identified(link, info, now)
 
     def _fail(self, link: Link, stream: int, error: RemoteProtocolError, now: float) -> None:
         fields = {"reason": error.reason, "detail": error.detail}

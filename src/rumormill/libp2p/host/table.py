@@ -241,7 +241,7 @@ class ConnectionTable:
     def told(self) -> int:
         """How many connections there are to peers that others told us of."""
         targets = [link.target for link in self.links.values() if link.target is not None]
-        return sum(target.hearsay and not target.keep for target in targets)
+        return sum(each.hearsay and not (each.keep or each.visit) for each in targets)
 
     def peers(self) -> tuple[str, ...]:
         """Everybody with a connection, in the order of coming."""

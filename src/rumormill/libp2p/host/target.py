@@ -22,7 +22,7 @@ class Target:
 
     __slots__ = (
         "address", "attempt", "connected_at", "dial", "expected", "hearsay", "keep", "owed",
-        "peer", "phase",
+        "peer", "phase", "visit",
     )  # fmt: skip
 
     def __init__(self, address: str, expected: str | None) -> None:
@@ -34,6 +34,8 @@ class Target:
         self.keep = False
         self.hearsay = False
         """Others told us of it: if it fails, the next of the peer's addresses is tried."""
+        self.visit = False
+        """Only to ask something: it is left again, and counts among visits."""
         self.owed = False
         """The user has not heard yet how the dial went."""
         self.phase = Phase.WAITING

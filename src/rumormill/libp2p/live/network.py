@@ -29,6 +29,8 @@ from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities, check_topic
 from rumormill.core.trace import CONNECTION_REFUSED, DROPPED, SLOW_PEER, TraceEvent
 from rumormill.core.transport import Dial, Listening
+from rumormill.libp2p.discovery.discovery import Discovery
+from rumormill.libp2p.discovery.events import REPEATABLE as DISCOVERY_REPEATABLE
 from rumormill.libp2p.effects import BeginRelay, EndRelay
 from rumormill.libp2p.gossipsub.extensions.probe_extension import EXTENSION_TESTED
 from rumormill.libp2p.gossipsub.partial import (
@@ -46,7 +48,9 @@ from rumormill.libp2p.host.keeper import STREAM_REFUSED
 from rumormill.libp2p.host.pubsub_streams import STREAM_LOST
 from rumormill.libp2p.live.addresses import Multiaddrs
 from rumormill.libp2p.live.author_file import AuthorFile
+from rumormill.libp2p.live.finding import Finding
 from rumormill.libp2p.live.key_file import load_or_create_key, new_key
+from rumormill.libp2p.live.local_network import listen_each
 from rumormill.libp2p.live.partial_topic import PartialTopic, PartialTopics
 from rumormill.libp2p.live.peer_choices import NodeInput, PeerChoices
 from rumormill.libp2p.live.publishing import OtherPublications
@@ -84,7 +88,7 @@ class Libp2pNetwork(PeerChoices, OtherPublications):
 
     repeatable: ClassVar[frozenset[str]] = frozenset(
         (STREAM_REFUSED, STREAM_LOST, EXTENSION_TESTED, PARTS_TAKEN, PARTS_OFFERED)
-    )
+    ).union(DISCOVERY_REPEATABLE)
 
     def __init__(self, name: str, settings: Libp2pSettings) -> None:
         key_file = settings.live.key_file
@@ -92,7 +96,8 @@ class Libp2pNetwork(PeerChoices, OtherPublications):
         self._settings = settings
         self._authors = _author_store(settings)
         self._pubsub = _pubsub(name, settings, identity, self._authors)
-        self._host = _host(settings, identity, self._pubsub)
+        self._finding = Finding(settings, identity, self._pubsub)
+        self._host = _host(settings, identity, self._pubsub, self._finding.machine)
         self._names = PeerNames()
         self._driver: Driver[NodeInput] = Driver(self._host)
         super().__init__(
@@ -116,6 +121,7 @@ class Libp2pNetwork(PeerChoices, OtherPublications):
             close_timeout=close_timeout,
             on_short=lambda: self.emit(CONNECTION_REFUSED, reason="too_many_open_files"),
         )
+        self._finding.attach(self._driver, self.emit)
         self._dials = Dials(self._driver)
         self._partial = PartialTopics(
             self._driver,
@@ -290,10 +296,11 @@ class Libp2pNetwork(PeerChoices, OtherPublications):
 
     async def _start(self) -> None:
         live = self._settings.live
-        listening = await self._tcp.listen(live.listen)
+        listening, bound = await listen_each(self._tcp, live.listen)
         self._driver.feed(Listening(listening))
         for address in live.bootstrap:
             self._driver.feed(Dial(str(Multiaddr.parse(address)), keep=True))
+        self._finding.start(bound, self.at_close)
         if isinstance(self._authors, AuthorFile):
             self._authors.start(self._not_saved)
             self.at_close(self._authors.close)
@@ -308,6 +315,7 @@ class Libp2pNetwork(PeerChoices, OtherPublications):
         flush_from = self._close_by - FLUSH_SHARE * self._settings.live.close_timeout
         while self._waiting() and loop.time() < flush_from:
             await asyncio.sleep(DRAIN_INTERVAL)
+        self._finding.leave()
         self._driver.feed(Shutdown())
         self._driver.wake()
         await self._tcp.close(max(0.0, self._close_by - loop.time()))
@@ -360,7 +368,9 @@ def _router(name: str, settings: Libp2pSettings) -> Router:
     return GossipsubRouter(settings.router, settings.score)
 
 
-def _host(settings: Libp2pSettings, identity: PrivateKey, pubsub: Pubsub) -> Host:
+def _host(
+    settings: Libp2pSettings, identity: PrivateKey, pubsub: Pubsub, discovery: Discovery | None
+) -> Host:
     return Host(
         identity=identity,
         pubsub=pubsub,
@@ -369,4 +379,5 @@ def _host(settings: Libp2pSettings, identity: PrivateKey, pubsub: Pubsub) -> Hos
         entropy=random.SystemRandom(),
         work=settings.pubsub.work_limits,
         address_book=pubsub.address_book,
+        discovery=discovery,
     )

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from rumormill.core.errors import LocalProtocolError
 from rumormill.core.machine import MessageInput
 from rumormill.core.transport import Dial, TransportInput
+from rumormill.libp2p.discovery.effects import OfSockets
 from rumormill.libp2p.effects import (
     Blacklist,
     FilterPeers,
@@ -21,7 +22,9 @@ from rumormill.libp2p.stack.multiaddr import Multiaddr
 from rumormill.live.driver import Driver
 from rumormill.live.message_network import MessageNetwork
 
-NodeInput: TypeAlias = MessageInput | TopicCommand | TransportInput | Dial | Blacklist | RouterInput
+NodeInput: TypeAlias = (
+    MessageInput | TopicCommand | TransportInput | Dial | Blacklist | RouterInput | OfSockets
+)
 """What a node of this family is told."""
 
 

@@ -14,6 +14,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from rumormill.core.errors import ConfigError
 from rumormill.core.parameters import Parameters
+from rumormill.libp2p.discovery.kademlia.parameters import KademliaParameters
+from rumormill.libp2p.discovery.mdns.parameters import MdnsParameters
+from rumormill.libp2p.discovery.parameters import DiscoveryParameters
+from rumormill.libp2p.discovery.rendezvous.parameters import RendezvousParameters
 from rumormill.libp2p.gossipsub.defence.gater_parameters import GaterParameters
 from rumormill.libp2p.gossipsub.parameters import GossipsubParameters
 from rumormill.libp2p.gossipsub.score.parameters import ScoreParameters
@@ -38,6 +42,9 @@ class Libp2pParameters(LiveParameters):
     replay_store: Path | AuthorStore | None = None
     """Where ``refuse_replays`` keeps over a restart how far each author has come: a file, which is
     made if it does not exist, or an ``AuthorStore``."""
+    remember_peers: Path | None = None
+    """A file in which the node keeps whom it knew, so that it finds its network again after a
+    restart; it is made if it does not exist. They are tried after ``bootstrap``."""
 
     @classmethod
     def check_address(cls, address: str) -> None:
@@ -52,6 +59,12 @@ ROUTERS: Mapping[str, tuple[type[Parameters], ...]] = {
 """Of the networks whose router has parameters: which."""
 
 
+DISCOVERY: tuple[type[Parameters], ...] = (
+    DiscoveryParameters, KademliaParameters, RendezvousParameters, MdnsParameters,
+)  # fmt: skip
+"""Where the keys of discovery are: those of all ways, and those of each."""
+
+
 class Libp2pSettings(NamedTuple):
     """The settings of one libp2p network, each with the part that it belongs to."""
 
@@ -64,11 +77,17 @@ class Libp2pSettings(NamedTuple):
     """None where peers are not scored; without meaning for the other networks, too."""
     randomsub: RandomsubParameters
     """Without meaning for the other networks."""
+    discovery: DiscoveryParameters
+    kademlia: KademliaParameters
+    rendezvous: RendezvousParameters
+    mdns: MdnsParameters
 
 
 def known_keys(network: str) -> dict[str, Key]:
     """Every key of the network, by name."""
-    parts: list[type[Parameters]] = [Libp2pParameters, HostParameters, PubsubParameters]
+    parts: list[type[Parameters]] = [
+        Libp2pParameters, HostParameters, PubsubParameters, *DISCOVERY,
+    ]  # fmt: skip
     parts += ROUTERS.get(network, ())
     keys = {name: key for part in parts for name, key in keys_of(part).items()}
     del keys["connection"]
@@ -90,10 +109,23 @@ def read_settings(network: str, values: Mapping[str, Any]) -> Libp2pSettings:
         router=part_of(GossipsubParameters, values),
         score=part_of(ScoreSetting, values).parameters,
         randomsub=part_of(RandomsubParameters, values),
+        discovery=part_of(DiscoveryParameters, values),
+        kademlia=part_of(KademliaParameters, values),
+        rendezvous=part_of(RendezvousParameters, values),
+        mdns=part_of(MdnsParameters, values),
     )
+    _check_rendezvous(settings)
     if settings.live.replay_store is not None and not settings.pubsub.refuse_replays:
         raise ConfigError("replay_store", "is of no use without refuse_replays=true")
     return settings
+
+
+def _check_rendezvous(settings: Libp2pSettings) -> None:
+    asked_for = "rendezvous" in settings.discovery.discovery
+    if settings.rendezvous.rendezvous and not asked_for:
+        raise ConfigError("rendezvous", 'is of no use without discovery=["rendezvous"]')
+    if asked_for and not settings.rendezvous.rendezvous:
+        raise ConfigError("discovery", 'rendezvous needs the addresses of points: set "rendezvous"')
 
 
 def _connection_limits(values: Mapping[str, Any]) -> ConnectionLimits | None:
@@ -126,6 +158,7 @@ Each has all but those under the name of another one. This page is made by `make
             "gossipsub": (GossipsubParameters, GaterParameters, ScoreSetting),
             "randomsub": (RandomsubParameters,),
             "Messages and topics": (PubsubParameters,),
+            "Finding peers": DISCOVERY,
             "Peers and connections": (HostParameters,),
             "Limits of one connection": (ConnectionLimits,),
         },

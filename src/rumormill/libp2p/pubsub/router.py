@@ -46,6 +46,9 @@ Admission: TypeAlias = Literal["all", "control", "subscriptions", "nothing"]
 """How much of a peer's RPC is read: all, all but its messages, only what it listens to (it says so
 once, and may be read again later), or nothing of it."""
 
+USUAL_PEERS = 6
+"""Peers of a topic that are enough for a router that does not say: the ``D`` of gossipsub."""
+
 RouterInputType = TypeVar("RouterInputType", bound=RouterInput)
 
 
@@ -218,6 +221,16 @@ class Router(Part):
     def next_wake(self) -> float | None:
         """When :meth:`wake` wants to be called."""
         return None
+
+    def wanted_peers(self, topic: str) -> int:
+        """How many peers of a topic are enough: below it, discovery looks for others."""
+        return USUAL_PEERS
+
+    def lacks_mesh(self, topic: str) -> int:
+        """How many peers the mesh of a topic lacks, where there is one: those that are there may
+        all have enough of their own.
+        """
+        return 0
 
     def mesh(self, topic: str) -> tuple[Peer, ...]:
         """The peers that get every message of the topic from us, where the router has such."""

@@ -1,0 +1,1 @@
+"""Finding peers: the ways to do so, each a machine, and what holds them together."""
