@@ -23,6 +23,7 @@ from rumormill.libp2p.discovery.effects import (
     PeerConnected,
     PeerDisconnected,
     PeerIdentified,
+    PeersWanted,
     PeerUnreached,
     Refuse,
     SendDatagram,
@@ -30,6 +31,7 @@ from rumormill.libp2p.discovery.effects import (
     Unanswered,
 )
 from rumormill.libp2p.discovery.found import FIRST_REST, MOST_DIALED, MOST_FAILED
+from rumormill.libp2p.discovery.looking import MOST_PASSING
 from rumormill.libp2p.discovery.parameters import DiscoveryParameters
 from rumormill.libp2p.discovery.way import Way
 from rumormill.libp2p.stack.reach import Reach
@@ -45,12 +47,13 @@ class Town:
     def __init__(self, **peers: int) -> None:
         self.counts = peers
         self.short = 0
+        self.published: dict[str, int] = {}
 
     def topics(self) -> list[str]:
         return list(self.counts)
 
     def peers(self, topic: str) -> int:
-        return self.counts[topic]
+        return {**self.published, **self.counts}[topic]
 
     def wanted(self, topic: str) -> int:
         return 6
@@ -221,6 +224,31 @@ def test_topics_that_are_left_are_not_looked_for() -> None:
     bench.run(100.0)
     assert bench.way.heard[-1] == ("leave", "weather")
     assert bench.machine.next_wake() is None, "without a topic there is nothing to wake up for"
+
+
+def test_a_topic_that_is_only_published_on_is_looked_for_while_it_is_waited_for() -> None:
+    """Nobody is told that we take part in it."""
+    bench = Bench(Town(), discovery_jitter=0.0)
+    bench.town.published = {"weather": 0}
+    bench.feed(PeersWanted(("weather",), 10.0))
+    bench.run(9.0)
+    assert [each[0] for each in bench.way.heard] == ["seek"] * 4
+    assert bench.find()
+    bench.run(100.0)
+    assert len(bench.way.heard) == 4 and not bench.find(CAROL)
+    assert bench.machine.next_wake() is None
+
+
+def test_topics_that_are_only_published_on_are_bounded_and_can_be_joined() -> None:
+    bench = Bench(Town())
+    names = tuple(f"topic {number}" for number in range(300))
+    bench.town.published = dict.fromkeys((*names, "weather"), 0)
+    bench.feed(PeersWanted((*names, "weather"), 10.0))
+    assert bench.machine.sizes()["discovery_topics"] == MOST_PASSING
+    bench.town.counts["weather"] = 0
+    bench.run(20.0)
+    assert ("join", "weather") in bench.way.heard
+    assert list(bench.machine.topics) == ["weather"]
 
 
 def test_two_nodes_of_equal_seed_look_at_equal_times() -> None:

@@ -72,6 +72,9 @@ async def test_nodes_that_know_one_address_find_each_other(name: str, way: str) 
         nodes = [await opened(**how) for _ in range(3)]
         for node in nodes:
             await stack.enter_async_context(node.subscribe(TOPIC))
+        publisher = await opened(**how)
+        receipt = await publisher.publish(TOPIC, b"rain", ready=60.0)
+        assert receipt.peers, "who only publishes finds them, too"
         for node in nodes:
             others = {each.id for each in nodes} - {node.id}
             await eventually(

@@ -30,6 +30,7 @@ from rumormill.libp2p.discovery.effects import (
     PeerConnected,
     PeerDisconnected,
     PeerIdentified,
+    PeersWanted,
     PeerUnreached,
     Refuse,
     SendDatagram,
@@ -85,6 +86,7 @@ class Discovery:
             PeerUnreached: self._on_unreached,
             OwnAddresses: self._on_own_addresses,
             TopicsChanged: lambda _, now: self._looking.soon(now),
+            PeersWanted: self._on_peers_wanted,
             Asked: self._on_asked,
             Answered: self._on_answered,
             Unanswered: self._on_unanswered,
@@ -159,6 +161,9 @@ class Discovery:
                     began = True
                     self.emit(way, events.DISCOVERY_ASKED, topic, lacking=lacking)
             self._looking.looked(topic, began, now)
+
+    def _on_peers_wanted(self, input: PeersWanted, now: float) -> None:
+        self._looking.want(input.topics, now + input.seconds, now)
 
     def lacks_peers(self, topic: str | None = None) -> bool:
         """See :meth:`DiscoveryServices.lacks_peers`."""

@@ -56,6 +56,14 @@ class TopicsChanged(NamedTuple):
     """We have joined or left topics: look at them soon."""
 
 
+class PeersWanted(NamedTuple):
+    """Find peers of topics that we take no part in: the user is about to publish on them."""
+
+    topics: tuple[str, ...]
+    seconds: float
+    """How long that is of interest."""
+
+
 class Asked(NamedTuple):
     """``peer`` asks something, on a stream of a protocol of ours. Answered by :class:`Answer`."""
 
@@ -114,6 +122,7 @@ DiscoveryInput: TypeAlias = (
     | PeerUnreached
     | OwnAddresses
     | TopicsChanged
+    | PeersWanted
     | Asked
     | Answered
     | Unanswered

@@ -12,6 +12,10 @@ LOOK_EVERY = 1.0
 """Seconds between two looks at how many peers our topics have."""
 
 
+MOST_PASSING = 100
+"""Topics that we only want to publish on, and look for at a time; one more takes the place of the
+oldest."""
+
 MESH_PATIENCE = 2.0
 """Seconds that a mesh may be short of peers, though the topic has enough, before that counts: it
 takes a heartbeat or two to form."""
@@ -24,9 +28,11 @@ more."""
 class _Need:
     """How the search for peers of one topic goes."""
 
-    __slots__ = ("looks", "next_look", "short_since")
+    __slots__ = ("looks", "next_look", "passing_until", "short_since")
 
-    def __init__(self) -> None:
+    def __init__(self, passing_until: float | None = None) -> None:
+        self.passing_until = passing_until
+        """Of a topic that we take no part in: until when we want peers of it all the same."""
         self.looks = 0
         """Since the topic had enough."""
         self.next_look = 0.0
@@ -64,13 +70,29 @@ class Looking:
     def changes(self) -> tuple[list[str], list[str]]:
         """The topics that were joined and those that were left since the last time."""
         topics = dict.fromkeys(self._census.topics())
-        joined = [topic for topic in topics if topic not in self._needs]
-        left = [topic for topic in self._needs if topic not in topics]
+        ours = [topic for topic, need in self._needs.items() if need.passing_until is None]
+        joined = [topic for topic in topics if topic not in ours]
+        left = [topic for topic in ours if topic not in topics]
         for topic in joined:
             self._needs[topic] = _Need()
         for topic in left:
             del self._needs[topic]
         return joined, left
+
+    def want(self, topics: tuple[str, ...], until: float, now: float) -> None:
+        """Look for peers of topics that we may take no part in, for a while."""
+        for topic in topics:
+            need = self._needs.setdefault(topic, _Need(until))
+            if need.passing_until is not None:
+                need.passing_until = max(need.passing_until, until)
+        passing = self._passing()
+        for topic in passing[: max(0, len(passing) - MOST_PASSING)]:
+            del self._needs[topic]
+        self.soon(now)
+
+    def _passing(self) -> list[str]:
+        needs = self._needs.items()
+        return [topic for topic, need in needs if need.passing_until is not None]
 
     def lacking(self, topic: str) -> int:
         """How many peers the topic lacks; 0 if it has enough, or is none of ours."""
@@ -78,8 +100,8 @@ class Looking:
         if need is None:
             return 0
         wanted, peers = self._census.wanted(topic), self._census.peers(topic)
-        if peers < wanted:
-            return wanted - peers
+        if peers < wanted or need.passing_until is not None:
+            return max(0, wanted - peers)
         # All of them may have full meshes: then it takes others.
         lasting = need.short_since is not None and self._now - need.short_since >= MESH_PATIENCE
         if lasting and peers < MOST_FOR_MESH * wanted:
@@ -94,6 +116,9 @@ class Looking:
 
     def due(self, now: float) -> Iterator[tuple[str, int]]:
         """The topics to look for now, and how many peers each lacks."""
+        for topic in self._passing():
+            if (self._needs[topic].passing_until or 0.0) <= now:
+                del self._needs[topic]
         hurried, self._hurried = self._hurried, False
         self.next_wake = now + LOOK_EVERY if self._needs else None
         self._now = now

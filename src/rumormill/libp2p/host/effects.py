@@ -31,7 +31,12 @@ from rumormill.core.transport import (
     TransportEffect,
     TransportInput,
 )
-from rumormill.libp2p.discovery.effects import DatagramReceived, LinkChanged, SendDatagram
+from rumormill.libp2p.discovery.effects import (
+    DatagramReceived,
+    LinkChanged,
+    PeersWanted,
+    SendDatagram,
+)
 from rumormill.libp2p.effects import Blacklist, FromRouter, PubsubEffect, RouterInput, TopicCommand
 
 PubsubCommand: TypeAlias = (
@@ -47,7 +52,14 @@ PubsubCommand: TypeAlias = (
 """What is for pubsub, and only passes through."""
 
 HostInput: TypeAlias = (
-    TransportInput | PubsubCommand | Dial | Hold | Shutdown | DatagramReceived | LinkChanged
+    TransportInput
+    | PubsubCommand
+    | Dial
+    | Hold
+    | Shutdown
+    | DatagramReceived
+    | LinkChanged
+    | PeersWanted
 )
 """What a host takes: from its transport, for its pubsub, and from its user."""
 

@@ -32,7 +32,12 @@ from rumormill.core.transport import (
     WriteReady,
 )
 from rumormill.core.words import in_words
-from rumormill.libp2p.discovery.effects import DatagramReceived, LinkChanged, TopicsChanged
+from rumormill.libp2p.discovery.effects import (
+    DatagramReceived,
+    LinkChanged,
+    PeersWanted,
+    TopicsChanged,
+)
 from rumormill.libp2p.effects import BeginRelay, EndRelay
 from rumormill.libp2p.host.dialer import Dialer
 from rumormill.libp2p.host.effects import HostEffect, HostInput, PubsubCommand, for_driver
@@ -202,7 +207,7 @@ class Host:
             self._on_dial(input, now)
         elif isinstance(input, Hold):
             self._on_hold(input, now)
-        elif isinstance(input, DatagramReceived | LinkChanged):
+        elif isinstance(input, DatagramReceived | LinkChanged | PeersWanted):
             self._seeking.feed(input, now)
         elif isinstance(input, Shutdown):
             self._on_shutdown(input, now)

@@ -10,7 +10,6 @@ import asyncio
 import os
 import random
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import ClassVar
 
 from rumormill.core.ed25519 import use_native
@@ -30,6 +29,7 @@ from rumormill.core.topic import Capabilities, check_topic
 from rumormill.core.trace import CONNECTION_REFUSED, DROPPED, SLOW_PEER, TraceEvent
 from rumormill.core.transport import Dial, Listening
 from rumormill.libp2p.discovery.discovery import Discovery
+from rumormill.libp2p.discovery.effects import PeersWanted
 from rumormill.libp2p.discovery.events import REPEATABLE as DISCOVERY_REPEATABLE
 from rumormill.libp2p.effects import BeginRelay, EndRelay
 from rumormill.libp2p.gossipsub.extensions.probe_extension import EXTENSION_TESTED
@@ -41,7 +41,6 @@ from rumormill.libp2p.gossipsub.partial import (
 )
 from rumormill.libp2p.gossipsub.partial.exchange import PARTS_OFFERED
 from rumormill.libp2p.gossipsub.partial.receiver import PARTS_TAKEN
-from rumormill.libp2p.gossipsub.router import GossipsubRouter
 from rumormill.libp2p.gossipsub.score import PeerScore, Score, TopicScoreParameters
 from rumormill.libp2p.host.host import Host
 from rumormill.libp2p.host.keeper import STREAM_REFUSED
@@ -52,14 +51,13 @@ from rumormill.libp2p.live.finding import Finding
 from rumormill.libp2p.live.key_file import load_or_create_key, new_key
 from rumormill.libp2p.live.local_network import listen_each
 from rumormill.libp2p.live.partial_topic import PartialTopic, PartialTopics
+from rumormill.libp2p.live.parts import make_author_store, make_router
 from rumormill.libp2p.live.peer_choices import NodeInput, PeerChoices
 from rumormill.libp2p.live.publishing import OtherPublications
 from rumormill.libp2p.live.settings import Libp2pSettings
-from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
 from rumormill.libp2p.pubsub.inbound.replays import AuthorStore
 from rumormill.libp2p.pubsub.parameters import ENVELOPE
 from rumormill.libp2p.pubsub.pubsub import Pubsub
-from rumormill.libp2p.pubsub.randomsub import RandomsubRouter
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.stack.address_book import AddressBook
 from rumormill.libp2p.stack.keys import PrivateKey
@@ -94,7 +92,7 @@ class Libp2pNetwork(PeerChoices, OtherPublications):
         key_file = settings.live.key_file
         identity = new_key() if key_file is None else load_or_create_key(key_file)
         self._settings = settings
-        self._authors = _author_store(settings)
+        self._authors = make_author_store(settings)
         self._pubsub = _pubsub(name, settings, identity, self._authors)
         self._finding = Finding(settings, identity, self._pubsub)
         self._host = _host(settings, identity, self._pubsub, self._finding.machine)
@@ -208,6 +206,11 @@ class Libp2pNetwork(PeerChoices, OtherPublications):
 
     def _has_targets(self, topics: tuple[str, ...]) -> bool:
         return self._pubsub.has_targets(topics)
+
+    async def _wait_ready(self, topics: tuple[str, ...], seconds: float) -> None:
+        """Let discovery help: it looks by itself for peers of topics that we take part in only."""
+        self._driver.feed(PeersWanted(topics, seconds))
+        await super()._wait_ready(topics, seconds)
 
     def _has_room(self, topics: tuple[str, ...], size: int) -> bool:
         if not self._pubsub.full(topics, size):
@@ -335,19 +338,12 @@ def genuine(message: WireMessage) -> bool:
     return message.signature is None or verify(message)
 
 
-def _author_store(settings: Libp2pSettings) -> AuthorStore | None:
-    store = settings.live.replay_store
-    if isinstance(store, Path):
-        return AuthorFile(store, settings.pubsub.max_authors)
-    return store
-
-
 def _pubsub(
     name: str, settings: Libp2pSettings, identity: PrivateKey, authors: AuthorStore | None
 ) -> Pubsub:
     router: Router | None = settings.live.router
     if router is None:
-        router = _router(name, settings)
+        router = make_router(name, settings)
     return Pubsub(
         node=identity.peer,
         author=identity,
@@ -358,14 +354,6 @@ def _pubsub(
         address_book=AddressBook(settings.host.max_peer_records),
         author_store=authors,
     )
-
-
-def _router(name: str, settings: Libp2pSettings) -> Router:
-    if name == "floodsub":
-        return FloodsubRouter()
-    if name == "randomsub":
-        return RandomsubRouter(settings.randomsub)
-    return GossipsubRouter(settings.router, settings.score)
 
 
 def _host(

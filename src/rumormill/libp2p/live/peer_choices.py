@@ -8,7 +8,7 @@ from typing import TypeAlias
 from rumormill.core.errors import LocalProtocolError
 from rumormill.core.machine import MessageInput
 from rumormill.core.transport import Dial, TransportInput
-from rumormill.libp2p.discovery.effects import OfSockets
+from rumormill.libp2p.discovery.effects import OfSockets, PeersWanted
 from rumormill.libp2p.effects import (
     Blacklist,
     FilterPeers,
@@ -23,7 +23,14 @@ from rumormill.live.driver import Driver
 from rumormill.live.message_network import MessageNetwork
 
 NodeInput: TypeAlias = (
-    MessageInput | TopicCommand | TransportInput | Dial | Blacklist | RouterInput | OfSockets
+    MessageInput
+    | TopicCommand
+    | TransportInput
+    | Dial
+    | Blacklist
+    | RouterInput
+    | OfSockets
+    | PeersWanted
 )
 """What a node of this family is told."""
 
