@@ -14,7 +14,7 @@ TAIL = 32
 """Bytes at a message's end by which it is looked up: half a signature, nearly always. What is found
 is compared as a whole."""
 
-MOST_MESSAGES = 512
+MOST_MESSAGES = 256
 """That are kept. Copies come soon after the first, or hardly any more."""
 
 MOST_BYTES = 1 << 20
