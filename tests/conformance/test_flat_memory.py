@@ -10,6 +10,7 @@ from statistics import mean
 
 import pytest
 
+from rumormill.libp2p.pubsub.inbound.recent import MOST_MESSAGES
 from rumormill.simulate import Churn, topology
 from tests.helpers.libp2p.pubsub_network import TOPIC, PubsubNetwork, names
 
@@ -96,7 +97,7 @@ def test_every_table_of_every_node_stays_within_what_the_traffic_explains(ten_mi
         "debtors": 0, "unread_bytes": 0, "peer_records": 0, "exchange_waiting": 0,
         "exchange_dialed": 0, "exchange_budgets": 0, "promises": 8, "direct_peers": 0,
         "blacklisted": 0, "dont_want": 0, "dont_want_told": 0, "behind": 8, "losing": 0,
-        "relays": 0, "extensions_agreed": 0, "extensions_heard": 8,
+        "relays": 0, "extensions_agreed": 0, "extensions_heard": 8, "recent": MOST_MESSAGES,
     }  # fmt: skip
     assert set(expected) == set(ten_minutes.largest)
     for key, size in ten_minutes.largest.items():

@@ -299,7 +299,7 @@ def test_who_gets_parts_is_not_told_which_whole_messages_we_do_not_want() -> Non
     for peer, options in (("ann", WANTS), ("bob", GIVES), ("cyd", NEITHER)):
         bench.partner(peer, options)
     bench.forget()
-    bench.send_message("bob", signed("author", "t", bytes(2048), 1))
+    bench.send_message("bob", signed("author", "t", bytes(20_000), 1))
     told = [peer for peer in ("ann", "bob", "cyd") if refusals_in(bench.took(peer))]
     assert told == ["cyd"]
 

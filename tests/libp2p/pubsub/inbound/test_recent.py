@@ -8,7 +8,7 @@ from rumormill.core import trace
 from rumormill.core.protobuf import bytes_field
 from rumormill.libp2p.effects import Blacklist
 from rumormill.libp2p.pubsub.inbound import intake
-from rumormill.libp2p.pubsub.inbound.recent import TAIL, RecentMessages
+from rumormill.libp2p.pubsub.inbound.recent import MOST_MESSAGES, TAIL, RecentMessages
 from rumormill.libp2p.wire.message import WireMessage, build_message, decode_message
 from tests.helpers.libp2p.workbench import Workbench, floodsub, origin_id, signed
 
@@ -46,6 +46,13 @@ def test_the_oldest_make_room_and_memory_is_bounded() -> None:
     assert [each for each in messages if recent.find(each.raw)] == messages[-10:]
     recent.add(message(99, size=2000))
     assert len(recent) == 0
+
+
+def test_many_small_ones_are_bounded_by_their_number() -> None:
+    recent = RecentMessages()
+    for number in range(MOST_MESSAGES + 10):
+        recent.add(message(number))
+    assert len(recent) == len(recent._by_tail) == MOST_MESSAGES
 
 
 def test_of_two_with_the_same_end_the_newer_is_found_and_survives_the_older() -> None:

@@ -14,8 +14,11 @@ TAIL = 32
 """Bytes at a message's end by which it is looked up: half a signature, nearly always. What is found
 is compared as a whole."""
 
+MOST_MESSAGES = 256
+"""That are kept. Copies come soon after the first, or hardly any more."""
+
 MOST_BYTES = 1 << 20
-"""Of all messages that are kept. Gossip keeps the same ones, and more of them."""
+"""Of all of them. Gossip keeps the same ones, and more of them."""
 
 
 class RecentMessages:
@@ -45,7 +48,7 @@ class RecentMessages:
         self._by_tail[raw[-TAIL:]] = message
         self._in_order.append(message)
         self._bytes += len(raw)
-        while self._bytes > self._most_bytes:
+        while self._bytes > self._most_bytes or len(self._in_order) > MOST_MESSAGES:
             self._forget(self._in_order.popleft())
 
     def _forget(self, message: WireMessage) -> None:
