@@ -59,6 +59,17 @@ ON_THE_NETWORK = (
         seconds=LONG,
     ),
     Scenario(
+        "eclipse of publishers",
+        "A fifth of the nodes publish, and all Sybils press into the meshes of these.",
+        "The places that honest nodes hold already, D_out, gossip, P3.",
+        Sybil,
+        PassFigures(mesh_share=0.5),
+        many=True,
+        target="publishers",
+        publishers=0.2,
+        seconds=LONG,
+    ),
+    Scenario(
         "censorship",
         "Sybils in all meshes pass everything on but what one node publishes.",
         "Places for peers that we dialed, gossip.",
@@ -66,7 +77,7 @@ ON_THE_NETWORK = (
         PassFigures(),
         many=True,
         counted="of_victim",
-        seconds=60.0,
+        seconds=LONG,
     ),
     Scenario(
         "degradation",
@@ -75,6 +86,7 @@ ON_THE_NETWORK = (
         Degrader,
         PassFigures(),
         many=True,
+        seconds=LONG,
     ),
     Scenario(
         "cold boot",
@@ -89,6 +101,18 @@ ON_THE_NETWORK = (
         begins=0.0,
         seconds=LONG,
         gossipsub={"flood_publish": True, "opportunistic_graft_ticks": 10},
+    ),
+    Scenario(
+        "dawn",
+        "Sybils have every mesh to themselves for ten seconds, before honest nodes find each other.",
+        "Places for peers that we dialed (D_out), gossip, P3.",
+        Sybil,
+        PassFigures(mesh_share=0.5),
+        many=True,
+        joins=-1.0,
+        meets=10.0,
+        begins=0.0,
+        seconds=LONG,
     ),
     Scenario(
         "covert flash",

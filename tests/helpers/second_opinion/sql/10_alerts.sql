@@ -187,10 +187,65 @@ select
 from counted
 where of_others(counted.node, peer) and copies >= 100 and copies > 2 * had;
 
+create table misbehaviours as
+with named as (
+    select
+        minute, network, peer, event, reason, sum(count)::bigint as times,
+        count(distinct node) as witnesses
+    from reasons
+    where of_others(node, peer)
+    group by minute, network, peer, event, reason
+),
+too_often as (
+    from named
+    where case event
+        when 'protocol_error' then times >= 3
+        when 'rejected' then times >= 20 and reason in (
+            'graft_in_backoff', 'broken_promise', 'extensions_twice', 'extensions_too_late',
+            'partial_malformed'
+        )
+        when 'ignored' then times >= 500 and reason in (
+            'too_many_ihave', 'iwant_too_often', 'too_many_dont_want', 'too_many_topics', 'replay',
+            'gate_control_only', 'gate_closed'
+        )
+    end
+)
+select
+    minute, network, null::text as topic, 'misbehaviour' as kind, peer as node,
+    printf(
+        '%s; told by %d of its peers',
+        string_agg(printf('%s %d times', reason, times), ', ' order by times desc, reason),
+        max(witnesses)
+    ) as detail
+from too_often
+group by minute, network, peer;
+
+create table crowds as
+with suspects as (
+    select *, 'bring too few of the messages that they should' as why from scores
+    where coalesce(mesh_deliveries, 0) + coalesce(mesh_failures, 0) < 0
+    union all
+    select *, 'share addresses' as why from scores
+    where colocation < 0
+)
+select
+    minute, network, null::text as topic, 'sybils' as kind, null::text as node,
+    printf(
+        '%d peers have scores below 0, down to %.1f, as they %s: %s; told by %d of the nodes',
+        count(distinct peer), round(min(score), 1), why,
+        array_to_string(list_sort(list(distinct peer))[:3], ', '), count(distinct node)
+    ) as detail
+from suspects
+where score < 0
+group by minute, network, why
+having count(distinct peer) >= 3;
+
 create table alerts as
 from partitions
 union all by name from eclipses
 union all by name from censored
 union all by name from censoring
 union all by name from refusals
-union all by name from repetitions;
+union all by name from repetitions
+union all by name from misbehaviours
+union all by name from crowds;

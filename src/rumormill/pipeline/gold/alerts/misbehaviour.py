@@ -1,0 +1,61 @@
+"""Alert: a peer breaks the rules over and over, or asks far more of a node than it gets.
+
+Messages arrive all the same, so nothing of it shows in deliveries: what nodes refuse, and why they
+say they do, is all that there is to see.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from rumormill.pipeline.gold.alerts.parameters import AlertParameters
+from rumormill.pipeline.gold.alerts.rows import alert
+from rumormill.pipeline.gold.columns import is_other
+
+BROKEN_RULES: Final = (
+    "graft_in_backoff", "broken_promise", "extensions_twice", "extensions_too_late",
+    "partial_malformed",
+)  # fmt: skip
+"""Reasons of ``rejected`` that are about conduct: what messages are rejected for is spam."""
+
+TOO_MUCH: Final = (
+    "too_many_ihave", "iwant_too_often", "too_many_dont_want", "too_many_topics", "replay",
+    "gate_control_only", "gate_closed",
+)  # fmt: skip
+"""Reasons of ``ignored`` by which a node guards itself; a few of them happen to anybody."""
+
+
+def misbehaviour(reasons: DataFrame, parameters: AlertParameters) -> DataFrame:
+    """One row for each peer and minute, with all reasons that were named often enough."""
+    keys = ("minute", "network", "peer")
+    named = (
+        reasons.where(is_other())
+        .groupBy(*keys, "event", "reason")
+        .agg(F.sum("count").alias("times"), F.size(F.collect_set("node")).alias("witnesses"))
+        .where(_is_too_often(parameters))
+    )
+    most_first = F.sort_array(F.collect_list(F.struct((-F.col("times")).alias("order"), "reason")))
+    told = F.transform(
+        most_first, lambda each: F.format_string("%s %d times", each["reason"], -each["order"])
+    )
+    found = named.groupBy(*keys).agg(
+        F.array_join(told, ", ").alias("told"), F.max("witnesses").alias("witnesses")
+    )
+    words = F.format_string("%s; told by %d of its peers", F.col("told"), F.col("witnesses"))
+    return alert(found, "misbehaviour", words, node="peer", minute="minute")
+
+
+def _is_too_often(parameters: AlertParameters) -> Column:
+    event, reason, times = F.col("event"), F.col("reason"), F.col("times")
+    return (
+        ((event == "protocol_error") & (times >= parameters.misbehaviour_errors))
+        | (
+            (event == "rejected")
+            & reason.isin(*BROKEN_RULES)
+            & (times >= parameters.misbehaviour_rules)
+        )
+        | ((event == "ignored") & reason.isin(*TOO_MUCH) & (times >= parameters.misbehaviour_ignored))
+    )
