@@ -218,7 +218,7 @@ MISDEEDS = (
     ("ignored", "too_many_topics"), ("ignored", "graft_mesh_full"), ("ignored", "broken_promise"),
     ("protocol_error", "too_many_topics"), ("protocol_error", "bad_length"),
 )  # fmt: skip
-"""Kinds of events and the reasons that they name; some of the pairs are nothing to be alerted of."""
+"""Kinds of events and the reasons that they name; some of the pairs are no cause for an alert."""
 
 
 def _tell_standing(scenery: Scenery) -> None:

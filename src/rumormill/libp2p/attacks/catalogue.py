@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
 from rumormill.core.errors import ConfigError
 from rumormill.libp2p.attacks.overflow import (
     BackoffOverflow,
@@ -25,6 +29,14 @@ from rumormill.libp2p.attacks.sybil import Sybil
 LONG = 110.0
 """Seconds. Silence is held against a peer after a minute (P3's activation), and then it must go."""
 
+LONGER = 140.0
+"""The same for two waves of them: who found no place at first asks again after a minute."""
+
+AMONG_STRANGERS: Mapping[str, Any] = MappingProxyType(
+    {"flood_publish": True, "opportunistic_graft_ticks": 10}
+)
+"""What docs/attacks.md advises where strangers may be there before oneself."""
+
 FEW = 5
 """Spammers: more of them only cost time, as each is dealt with by itself."""
 
@@ -47,7 +59,7 @@ ON_THE_NETWORK = (
         target="one",
         counted="to_victim",
         joins=-1.0,
-        seconds=LONG,
+        seconds=LONGER,
     ),
     Scenario(
         "eclipse of all",
@@ -100,11 +112,11 @@ ON_THE_NETWORK = (
         joins=-1.0,
         begins=0.0,
         seconds=LONG,
-        gossipsub={"flood_publish": True, "opportunistic_graft_ticks": 10},
+        gossipsub=AMONG_STRANGERS,
     ),
     Scenario(
         "dawn",
-        "Sybils have every mesh to themselves for ten seconds, before honest nodes find each other.",
+        "Sybils have all meshes to themselves for ten seconds before honest nodes find each other.",
         "Places for peers that we dialed (D_out), gossip, P3.",
         Sybil,
         PassFigures(mesh_share=0.5),

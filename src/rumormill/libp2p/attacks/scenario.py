@@ -73,6 +73,8 @@ class Scenario(NamedTuple):
     gossipsub: Mapping[str, Any] = NOTHING
     pubsub: Mapping[str, Any] = NOTHING
     """Parameters of the honest nodes that are not as they stand."""
+    alerts: tuple[str, ...] = ()
+    """The kinds of alerts (docs/alerts.md) that it raises, as a test shows."""
 
     def attackers(self, nodes: int, sybils: int) -> int:
         """How many attackers there are."""

@@ -57,5 +57,9 @@ def _is_too_often(parameters: AlertParameters) -> Column:
             & reason.isin(*BROKEN_RULES)
             & (times >= parameters.misbehaviour_rules)
         )
-        | ((event == "ignored") & reason.isin(*TOO_MUCH) & (times >= parameters.misbehaviour_ignored))
+        | (
+            (event == "ignored")
+            & reason.isin(*TOO_MUCH)
+            & (times >= parameters.misbehaviour_ignored)
+        )
     )
