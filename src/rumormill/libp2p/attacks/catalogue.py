@@ -60,6 +60,7 @@ ON_THE_NETWORK = (
         counted="to_victim",
         joins=-1.0,
         seconds=LONGER,
+        alerts=("sybils",),
     ),
     Scenario(
         "eclipse of all",
@@ -69,6 +70,7 @@ ON_THE_NETWORK = (
         PassFigures(mesh_share=0.5),
         many=True,
         seconds=LONG,
+        alerts=("sybils",),
     ),
     Scenario(
         "eclipse of publishers",
@@ -80,6 +82,7 @@ ON_THE_NETWORK = (
         target="publishers",
         publishers=0.2,
         seconds=LONG,
+        alerts=("sybils",),
     ),
     Scenario(
         "censorship",
@@ -90,6 +93,7 @@ ON_THE_NETWORK = (
         many=True,
         counted="of_victim",
         seconds=LONG,
+        alerts=("sybils",),
     ),
     Scenario(
         "degradation",
@@ -99,6 +103,7 @@ ON_THE_NETWORK = (
         PassFigures(),
         many=True,
         seconds=LONG,
+        alerts=("sybils",),
     ),
     Scenario(
         "cold boot",
@@ -113,6 +118,7 @@ ON_THE_NETWORK = (
         begins=0.0,
         seconds=LONG,
         gossipsub=AMONG_STRANGERS,
+        alerts=("sybils",),
     ),
     Scenario(
         "dawn",
@@ -125,6 +131,7 @@ ON_THE_NETWORK = (
         meets=10.0,
         begins=0.0,
         seconds=LONG,
+        alerts=("sybils",),
     ),
     Scenario(
         "covert flash",
@@ -135,6 +142,7 @@ ON_THE_NETWORK = (
         many=True,
         begins=35.0,
         seconds=LONG,
+        alerts=("sybils",),
     ),
     Scenario(
         "shared addresses",
@@ -144,6 +152,7 @@ ON_THE_NETWORK = (
         PassFigures(attackers_below=-80.0, mesh_share=0.0),
         many=True,
         addresses=2,
+        alerts=("sybils",),
     ),
 )
 
@@ -155,6 +164,7 @@ SPAM = (
         Thirsty,
         PassFigures(p99=0.5, defence="iwant_too_often"),
         few=FEW,
+        alerts=("misbehaviour",),
     ),
     Scenario(
         "ihave spam",
@@ -163,6 +173,7 @@ SPAM = (
         PromiseBreaker,
         PassFigures(p99=0.5, attackers_below=-10.0, mesh_share=0.0, defence="too_many_ihave"),
         few=FEW,
+        alerts=("misbehaviour",),
     ),
     Scenario(
         "graft flood",
@@ -171,6 +182,7 @@ SPAM = (
         GraftFlood,
         PassFigures(p99=0.5, attackers_below=-80.0, mesh_share=0.0, defence="graft_in_backoff"),
         few=FEW,
+        alerts=("misbehaviour",),
     ),
     Scenario(
         "invalid messages",
@@ -180,6 +192,7 @@ SPAM = (
         PassFigures(p99=0.5, attackers_below=-80.0, mesh_share=0.0),
         few=FEW,
         dials=10,
+        alerts=("spam", "misbehaviour"),
     ),
     Scenario(
         "idontwant spam",
@@ -189,6 +202,7 @@ SPAM = (
         PassFigures(p99=0.5, defence="too_many_dont_want"),
         few=FEW,
         seconds=15.0,
+        alerts=("misbehaviour",),
     ),
     Scenario(
         "id burning",
@@ -198,6 +212,7 @@ SPAM = (
         PassFigures(p99=0.5, attackers_below=-80.0, mesh_share=0.1),
         few=FEW,
         dials=10,
+        alerts=("spam", "misbehaviour"),
     ),
     Scenario(
         "replay",
@@ -207,6 +222,7 @@ SPAM = (
         PassFigures(p99=0.5, defence="replay"),
         few=FEW,
         pubsub={"seen_ttl": 10.0, "refuse_replays": True},
+        alerts=("misbehaviour",),
     ),
     Scenario(
         "subscription flood",
@@ -215,6 +231,7 @@ SPAM = (
         SubscriptionFlood,
         PassFigures(p99=0.5, mesh_share=0.0, defence="too_many_topics"),
         few=FEW,
+        alerts=("misbehaviour",),
     ),
     Scenario(
         "backoff overflow",
@@ -223,6 +240,7 @@ SPAM = (
         BackoffOverflow,
         PassFigures(p99=0.5, attackers_below=-80.0, mesh_share=0.0, defence="graft_in_backoff"),
         few=FEW,
+        alerts=("misbehaviour",),
     ),
     Scenario(
         "control flood",
@@ -231,6 +249,7 @@ SPAM = (
         ControlFlood,
         PassFigures(p99=0.5, mesh_share=0.0, defence="too_many_control_messages"),
         few=FEW,
+        alerts=("misbehaviour",),
     ),
     Scenario(
         "malformed signatures",
@@ -240,6 +259,7 @@ SPAM = (
         PassFigures(p99=0.5, attackers_below=-80.0, mesh_share=0.0),
         few=FEW,
         dials=10,
+        alerts=("spam", "misbehaviour"),
     ),
 )
 

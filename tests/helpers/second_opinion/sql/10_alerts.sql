@@ -3,6 +3,11 @@
 create macro of_others(node, peer) as peer is not null and peer <> node;
 create macro percent(share, digits) as printf('%.' || digits || 'f', round(100 * share, digits));
 
+create macro is_conduct(event, reason) as event = 'rejected' and reason in (
+    'graft_in_backoff', 'broken_promise', 'extensions_twice', 'extensions_too_late',
+    'partial_malformed'
+);
+
 create table partitions as
 select
     minute, network, topic, 'partition' as kind, null::text as node,
@@ -145,12 +150,23 @@ from (select *, median(rate) over (partition by network) as usual from rated)
 where rate < 0.1 * usual;
 
 create table refusals as
-with sent as (
-    select
-        minute, network, peer as node, sum(rejected) as refused, sum(rejected + copies) as sent
+with conduct as (
+    select minute, network, peer, sum(count) as conduct from reasons
+    where of_others(node, peer) and is_conduct(event, reason)
+    group by minute, network, peer
+),
+counted as (
+    select minute, network, peer, sum(rejected) as rejected, sum(copies) as copies
     from links
     where minute is not null and of_others(node, peer)
     group by minute, network, peer
+),
+sent as (
+    select
+        minute, network, peer as node, rejected - coalesce(conduct, 0) as refused,
+        rejected - coalesce(conduct, 0) + copies as sent
+    from counted
+    left join conduct using (minute, network, peer)
 ),
 rated as (
     select
@@ -190,34 +206,33 @@ where of_others(counted.node, peer) and copies >= 100 and copies > 2 * had;
 create table misbehaviours as
 with named as (
     select
-        minute, network, peer, event, reason, sum(count)::bigint as times,
-        count(distinct node) as witnesses
+        minute, network, peer, reason, count(distinct node) as witnesses,
+        coalesce(sum(count) filter (event = 'protocol_error'), 0)::bigint as errors,
+        coalesce(sum(count) filter (event = 'rejected'), 0)::bigint as broken,
+        coalesce(sum(count) filter (event = 'ignored'), 0)::bigint as ignored
     from reasons
-    where of_others(node, peer)
-    group by minute, network, peer, event, reason
-),
-too_often as (
-    from named
-    where case event
-        when 'protocol_error' then times >= 3
-        when 'rejected' then times >= 20 and reason in (
-            'graft_in_backoff', 'broken_promise', 'extensions_twice', 'extensions_too_late',
-            'partial_malformed'
-        )
-        when 'ignored' then times >= 500 and reason in (
+    where of_others(node, peer) and (
+        event = 'protocol_error'
+        or is_conduct(event, reason)
+        or event = 'ignored' and reason in (
             'too_many_ihave', 'iwant_too_often', 'too_many_dont_want', 'too_many_topics', 'replay',
             'gate_control_only', 'gate_closed'
         )
-    end
+    )
+    group by minute, network, peer, reason
 )
 select
     minute, network, null::text as topic, 'misbehaviour' as kind, peer as node,
     printf(
         '%s; told by %d of its peers',
-        string_agg(printf('%s %d times', reason, times), ', ' order by times desc, reason),
+        string_agg(
+            printf('%s %d times', reason, errors + broken + ignored), ', '
+            order by errors + broken + ignored desc, reason
+        ),
         max(witnesses)
     ) as detail
-from too_often
+from named
+where errors >= 3 or broken >= 20 or ignored >= 500
 group by minute, network, peer;
 
 create table crowds as

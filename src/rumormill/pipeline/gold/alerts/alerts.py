@@ -32,14 +32,15 @@ def alerts(tables: Tables) -> DataFrame:
 def alerts_with(tables: Tables, parameters: AlertParameters) -> DataFrame:
     """The same with thresholds of one's own."""
     links, all_links = tables["links"], tables.totals("links")
+    reasons = tables["reasons"]
     kinds = [
         partition(tables["mesh_minutes"], parameters),
         eclipse(links, tables["mesh"], parameters),
         censorship_of_publishers(tables.totals("publishers"), all_links, parameters),
         censorship_by_peers(all_links, parameters),
-        spam_of_refused(links, parameters),
+        spam_of_refused(links, reasons, parameters),
         spam_of_copies(links, parameters),
-        misbehaviour(tables["reasons"], parameters),
+        misbehaviour(reasons, parameters),
         sybils(tables["scores"], parameters),
     ]
     return reduce(DataFrame.unionByName, kinds)

@@ -6,6 +6,7 @@ say they do, is all that there is to see.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -13,7 +14,7 @@ from pyspark.sql import functions as F
 
 from rumormill.pipeline.gold.alerts.parameters import AlertParameters
 from rumormill.pipeline.gold.alerts.rows import alert
-from rumormill.pipeline.gold.columns import is_other
+from rumormill.pipeline.gold.columns import is_other, number
 
 BROKEN_RULES: Final = (
     "graft_in_backoff", "broken_promise", "extensions_twice", "extensions_too_late",
@@ -31,13 +32,24 @@ TOO_MUCH: Final = (
 def misbehaviour(reasons: DataFrame, parameters: AlertParameters) -> DataFrame:
     """One row for each peer and minute, with all reasons that were named often enough."""
     keys = ("minute", "network", "peer")
+    least = {
+        "errors": parameters.misbehaviour_errors,
+        "broken": parameters.misbehaviour_rules,
+        "ignored": parameters.misbehaviour_ignored,
+    }
     named = (
         reasons.where(is_other())
-        .groupBy(*keys, "event", "reason")
-        .agg(F.sum("count").alias("times"), F.size(F.collect_set("node")).alias("witnesses"))
-        .where(_is_too_often(parameters))
+        .withColumn("class", _class())
+        .where("class is not null")
+        .groupBy(*keys, "reason")
+        .agg(
+            *[F.sum(number(F.col("class") == name, F.col("count"))).alias(name) for name in least],
+            F.size(F.collect_set("node")).alias("witnesses"),
+        )
+        .where(reduce(Column.__or__, [F.col(name) >= most for name, most in least.items()]))
     )
-    most_first = F.sort_array(F.collect_list(F.struct((-F.col("times")).alias("order"), "reason")))
+    times = reduce(Column.__add__, [F.col(name) for name in least])
+    most_first = F.sort_array(F.collect_list(F.struct((-times).alias("order"), "reason")))
     told = F.transform(
         most_first, lambda each: F.format_string("%s %d times", each["reason"], -each["order"])
     )
@@ -48,18 +60,16 @@ def misbehaviour(reasons: DataFrame, parameters: AlertParameters) -> DataFrame:
     return alert(found, "misbehaviour", words, node="peer", minute="minute")
 
 
-def _is_too_often(parameters: AlertParameters) -> Column:
-    event, reason, times = F.col("event"), F.col("reason"), F.col("times")
+def breaks_rules() -> Column:
+    """Whether a row of ``reasons`` is about conduct that was rejected, not about a message."""
+    return (F.col("event") == "rejected") & F.col("reason").isin(*BROKEN_RULES)
+
+
+def _class() -> Column:
+    """What a row of ``reasons`` counts as; null: nothing."""
+    too_much = (F.col("event") == "ignored") & F.col("reason").isin(*TOO_MUCH)
     return (
-        ((event == "protocol_error") & (times >= parameters.misbehaviour_errors))
-        | (
-            (event == "rejected")
-            & reason.isin(*BROKEN_RULES)
-            & (times >= parameters.misbehaviour_rules)
-        )
-        | (
-            (event == "ignored")
-            & reason.isin(*TOO_MUCH)
-            & (times >= parameters.misbehaviour_ignored)
-        )
+        F.when(F.col("event") == "protocol_error", "errors")
+        .when(breaks_rules(), "broken")
+        .when(too_much, "ignored")
     )

@@ -74,7 +74,7 @@ class AlertParameters:
     misbehaviour_ignored: int = 500
     """... or so much of what it sent was left aside, as it was more than a node takes..."""
     misbehaviour_errors: int = 3
-    """... or so many connections with it ended because it broke the protocol."""
+    """... or it broke the protocol so often."""
 
     sybils_peers: int = 3
     """Sybils: so many peers have scores below 0 in a minute, for their silence or addresses."""
