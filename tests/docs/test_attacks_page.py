@@ -21,7 +21,7 @@ def section(title: str) -> str:
 
 def printed() -> list[str]:
     """The lines of the command's table that are about attacks."""
-    block = re.findall(r"```console\n\$ rumormill attack --alerts\n(.*?)```", PAGE, re.DOTALL)[0]
+    (block,) = re.findall(r"```console\n\$ rumormill attack .*--alerts\n(.*?)```", PAGE, re.DOTALL)
     return [line for line in block.splitlines()[2:] if line.strip()]
 
 
