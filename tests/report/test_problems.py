@@ -52,6 +52,29 @@ def test_alerts_of_many_minutes_are_one_sentence(report_on: MakeReport) -> None:
     ]
 
 
+def test_alerts_about_a_crowd_are_one_sentence_and_all_of_them_are_in_the_json(
+    report_on: MakeReport,
+) -> None:
+    def add(tables: Tables) -> None:
+        tables["alerts"] += [
+            alert(kind="misbehaviour", node=f"peer-{number}", minute=BEGAN,
+                  detail=f"graft_in_backoff {90 - number} times; told by 4 of its peers")
+            for number in range(8)
+        ] + [alert(kind="sybils", minute=BEGAN, detail="8 peers have scores below 0")]  # fmt: skip
+
+    report = report_on(change=add)
+    assert sentences(report) == [
+        "Misbehaviour, 8 peers (peer-0, peer-1, peer-2 and 5 more): graft_in_backoff 90 times; "
+        "told by 4 of its peers (14:00 UTC).",
+        "Sybils: 8 peers have scores below 0 (14:00 UTC).",
+    ]
+    told = report_json(report)["alerts"]
+    assert sum(each["kind"] == "misbehaviour" for each in told) == 8
+    assert {each["more"] for each in told} == {
+        "docs/alerts.md#misbehaviour", "docs/alerts.md#sybils",
+    }  # fmt: skip
+
+
 def problem(kind: str, count: int, detail: str | None, topic: str | None = None) -> dict[str, Any]:
     return {
         "network": "gossipsub", "topic": topic, "kind": kind, "count": count, "detail": detail,

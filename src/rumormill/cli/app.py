@@ -373,9 +373,15 @@ def attack(
             help="Attackers for each honest node; of spammers, a few in all.",
         ),
     ] = 20,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="S", help="Chance: the same seed, the same run.")
-    ] = 1,
+    seeds: Annotated[
+        str,
+        typer.Option(
+            "--seeds",
+            "--seed",
+            metavar="S",
+            help="Chance: the same seed, the same run; 1-5 or 1,4,9: each attack with each.",
+        ),
+    ] = "1",
     score: Annotated[
         bool, typer.Option("--score/--no-score", help="Let honest nodes keep scores of peers.")
     ] = True,
@@ -387,6 +393,10 @@ def attack(
             help="Keep what the honest nodes trace in this folder, each attack as a network.",
         ),
     ] = None,
+    alerts: Annotated[
+        bool,
+        typer.Option("--alerts", help="Say which alerts the pipeline raises (needs Java)."),
+    ] = False,
     network: Network = DEFAULT_NETWORK,
     json: Json = False,
 ) -> int:
@@ -396,11 +406,11 @@ def attack(
 
     Example: rumormill attack cold-boot eclipse-of-one --nodes 30
     """
-    from rumormill.cli.attack import run_attacks
+    from rumormill.cli.attack import parse_seeds, run_attacks
     from rumormill.live.family import AttackWish
 
-    wish = AttackWish(tuple(name or ()), nodes, sybils, seed, score, spool)
-    return run_attacks(network, wish, json)
+    wish = AttackWish(tuple(name or ()), nodes, sybils, parse_seeds(seeds), score, spool)
+    return run_attacks(network, wish, json, alerts)
 
 
 @app.command()

@@ -94,22 +94,25 @@ class AttackWish(NamedTuple):
     nodes: int = 20
     sybils: int = 20
     """For each honest node."""
-    seed: int = 1
+    seeds: tuple[int, ...] = (1,)
+    """Each attack is run with each of them."""
     score: bool = True
     spool: Path | None = None
     """Where the trace of the honest nodes is kept."""
 
 
 class AttackOutcome(NamedTuple):
-    """What came of one attack."""
+    """What came of one attack, with each seed."""
 
     attack: str
     shown: Mapping[str, str]
     """By column, what a table says."""
     failures: tuple[str, ...]
     """What fell short, a sentence each."""
-    fields: Mapping[str, Any]
-    """All figures, for programs."""
+    runs: Sequence[Mapping[str, Any]]
+    """All figures of each run, for programs."""
+    networks: tuple[str, ...]
+    """What each run is called in the spool."""
 
 
 AttackProgress = Callable[[str, float], object]

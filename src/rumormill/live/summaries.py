@@ -13,8 +13,8 @@ Only kinds of which the number is all that matters are touched (``REPEATABLE`` i
 ``trace.py``), and those by which messages are followed (``FOLLOWED``) when a peer has more of them
 than the messages that are about can explain. Everything else passes, always, in its order.
 
-The memory is bounded whatever strangers choose. Simulations do not come here: their traces are as
-long as their scripts say, and are compared event by event.
+The memory is bounded whatever strangers choose. Simulations do not come here, but for spools of
+attacks: their traces are as long as their scripts say, and are compared event by event.
 """
 
 from __future__ import annotations

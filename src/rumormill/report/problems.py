@@ -23,6 +23,9 @@ Namer = Callable[[str, str], str]
 ALERTS: Final = "docs/alerts.md"
 """Where each kind of alert has a section of its name."""
 
+MOST_PEERS: Final = 5
+"""With alerts of one kind that are told of one by one."""
+
 LOSSES: Final = ("lost", "captured")
 """In the kind of a problem that the tables tell: something is gone, not only uncertain."""
 
@@ -80,19 +83,24 @@ class _Search:
         self._told = {row.kind for row in gold.problems}
 
     def alerts(self) -> Iterator[Finding]:
-        """One sentence for each kind, topic and peer, however many minutes it lasted."""
-        groups: defaultdict[tuple[str, str, str | None, str | None], list[AlertRow]]
-        groups = defaultdict(list)
+        """One sentence for each kind, topic and peer, however many minutes it lasted.
+
+        Of many peers one sentence for all: attackers come in crowds.
+        """
+        groups: defaultdict[tuple[str, str, str | None], defaultdict[str | None, list[AlertRow]]]
+        groups = defaultdict(lambda: defaultdict(list))
         for row in self._gold.alerts:
-            groups[row.kind, row.network, row.topic, row.node].append(row)
-        for (kind, network, topic, node), rows in groups.items():
+            groups[row.kind, row.network, row.topic][row.node].append(row)
+        for (kind, network, topic), peers in groups.items():
             about = [self._topic(network, topic)] if topic else []
-            about += [f"peer {self._name(network, node)}"] if node else []
-            sentence = f"{kind.capitalize()}{', ' if about else ''}{', '.join(about)}"
-            sentence += f": {rows[0].detail}" if rows[0].detail else ""
-            yield Finding(
-                Weight.PROBLEM, f"alert {kind}", f"{sentence}{_when(rows)}.", _section(kind)
-            )
+            names = [self._name(network, node) for node in peers if node]
+            if len(names) > MOST_PEERS:
+                every = [row for rows in peers.values() for row in rows]
+                yield _alert(kind, [*about, f"{len(names)} peers ({listed(names)})"], every)
+                continue
+            for node, rows in peers.items():
+                peer = [f"peer {self._name(network, node)}"] if node else []
+                yield _alert(kind, [*about, *peer], rows)
 
     def missing_deliveries(self) -> Iterator[Finding]:
         """Messages that did not reach those that their network promised them to."""
@@ -305,8 +313,15 @@ def _detail(row: ProblemRow) -> str:
     return row.detail if row.detail[:1].isdigit() else f"{row.count:,} {row.detail}"
 
 
+def _alert(kind: str, about: Sequence[str], rows: Sequence[AlertRow]) -> Finding:
+    """One sentence about alerts of one kind, in the words of the first of them."""
+    sentence = ", ".join([kind.capitalize(), *about])
+    sentence += f": {rows[0].detail}" if rows[0].detail else ""
+    return Finding(Weight.PROBLEM, f"alert {kind}", f"{sentence}{_when(rows)}.", _section(kind))
+
+
 def _when(rows: Sequence[AlertRow]) -> str:
-    minutes = sorted(row.minute for row in rows if row.minute is not None)
+    minutes = sorted({row.minute for row in rows if row.minute is not None})
     if not minutes:
         return ""
     first = minutes[0].strftime("%H:%M UTC")

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 from rumormill.core.machine import Publish, Published, Subscribe, Unsubscribe
 from rumormill.core.receipt import Receipt
 from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter
+from rumormill.libp2p.gossipsub.score import ScoreParameters
 from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.pubsub import Pubsub
@@ -37,6 +38,7 @@ def machine(
     entropy: random.Random,
     kind: Kind = "gossipsub",
     gossipsub: dict[str, Any] | None = None,
+    score: ScoreParameters | None = None,
     **parameters: Any,
 ) -> Pubsub:
     """The pubsub machine of one node."""
@@ -44,7 +46,7 @@ def machine(
     if kind == "randomsub":
         router = RandomsubRouter(RandomsubParameters(network_size=50))
     elif kind == "gossipsub":
-        router = GossipsubRouter(GossipsubParameters(**(gossipsub or {})))
+        router = GossipsubRouter(GossipsubParameters(**(gossipsub or {})), score)
     return Pubsub(
         node=name,
         author=Unsigned(name),
@@ -69,6 +71,7 @@ class PubsubNetwork:
         kind: Kind = "gossipsub",
         link: Link | None = None,
         gossipsub: dict[str, Any] | None = None,
+        score: ScoreParameters | None = None,
         keep: bool = True,
         **parameters: Any,
     ) -> None:
@@ -77,7 +80,7 @@ class PubsubNetwork:
         )
         self.names = list(names)
         self._kinds, self._kind = kinds or {}, kind
-        self._gossipsub, self._parameters = gossipsub, parameters
+        self._gossipsub, self._parameters, self._score = gossipsub, parameters, score
         self._published = 0
         for name in self.names:
             self.simulation.add_node(name, self.machine(name))
@@ -90,6 +93,7 @@ class PubsubNetwork:
             entropy or self.simulation.random_for(name),
             self._kinds.get(name, self._kind),
             self._gossipsub,
+            self._score,
             **self._parameters,
         )
 

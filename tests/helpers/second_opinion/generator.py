@@ -213,6 +213,14 @@ POINTS = ("time_in_mesh", "first_deliveries", "mesh_deliveries", "mesh_failures"
           "invalid_messages", "application", "colocation", "behaviour", "slow")  # fmt: skip
 
 
+MISDEEDS = (
+    ("rejected", "graft_in_backoff"), ("rejected", "broken_promise"), ("rejected", "replay"),
+    ("ignored", "too_many_topics"), ("ignored", "graft_mesh_full"), ("ignored", "broken_promise"),
+    ("protocol_error", "too_many_topics"), ("protocol_error", "bad_length"),
+)  # fmt: skip
+"""Kinds of events and the reasons that they name; some of the pairs are no cause for an alert."""
+
+
 def _tell_standing(scenery: Scenery) -> None:
     """What nodes think of each other, and what that and IDONTWANT made them do."""
     random = scenery.random
@@ -221,7 +229,7 @@ def _tell_standing(scenery: Scenery) -> None:
         time = random.randint(0, scenery.horizon)
         topic = {"topic": random.choice(scenery.topics)} if scenery.chance(0.8) else {}
         count = {"count": random.randint(2, 90)} if scenery.chance(0.3) else {}
-        kind = random.randrange(5)
+        kind = random.randrange(6)
         if kind < 2:
             # No two are equal: of two at one time it is known which is the last.
             score = {"score": round(random.uniform(-90, 20)) + number / 1024}
@@ -235,6 +243,10 @@ def _tell_standing(scenery: Scenery) -> None:
         elif kind == 3:
             named = {"peers": random.randint(1, 16)} if scenery.chance(0.9) else {}
             scenery.tell(time, node, "exchange_sent", peer=peer, **topic, **named)
-        else:
+        elif kind == 4:
             shut = random.choice(("gate_closed", "gate_control_only", None))
             scenery.tell(time, node, "ignored", peer=peer, reason=shut, **count)
+        else:
+            event, reason = random.choice(MISDEEDS)
+            often = {"count": random.choice((1, 12, 700))}
+            scenery.tell(time, node, event, peer=peer, reason=reason, **topic, **often)

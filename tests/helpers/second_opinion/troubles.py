@@ -14,6 +14,11 @@ RAISED = {
     "silent": {("censorship", "hostile")},
     "rubbish": {("spam", "hostile")},
     "repeated": {("spam", "hostile")},
+    "rude": {("misbehaviour", "hostile")},
+    "greedy": {("misbehaviour", "hostile")},
+    "broken": {("misbehaviour", "hostile")},
+    "quiet": {("sybils", None)},
+    "crowded": {("sybils", None)},
 }
 """Kinds and nodes, by network."""
 
@@ -31,6 +36,20 @@ def troubled_trace() -> list[Row]:
         silent=_lines(_spread(friends, 130, [*friends, "hostile"])),
         rubbish=_lines(f"{second} a rejected @t <hostile count=30" for second in (1, 2)),
         repeated=_lines(f"{second} a duplicate @t <hostile count=60" for second in (1, 2)),
+        rude=_lines(
+            f"{second} {node} rejected @t <hostile reason=graft_in_backoff count=5"
+            for second in (1, 2)
+            for node in "ab"
+        ),
+        greedy=_lines(
+            f"{second} a ignored <hostile reason=iwant_too_often count=300" for second in (1, 2)
+        ),
+        broken=_lines(
+            f"{second} {node} protocol_error <hostile reason=bad_length"
+            for second, node in enumerate("abcd")
+        ),
+        quiet=_lines(_scored(8, "mesh_deliveries=-9")),
+        crowded=_lines(_scored(8, "colocation=-5", "mesh_failures=3")),
     )
 
 
@@ -59,6 +78,12 @@ def _eclipsed() -> Iterator[str]:
                 yield f"2 {node} delivered <{peer} count=60"
             else:
                 yield f"2 {node} packet_received <{peer}"
+
+
+def _scored(peers: int, *points: str) -> Iterator[str]:
+    """One node thinks ill of many peers, and well of others."""
+    for number in range(peers):
+        yield f"{number} a scored <p{number} score={-4 if number % 4 < 2 else 1} {' '.join(points)}"
 
 
 def _spread(

@@ -10,8 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 from rumormill.core.trace import TraceEvent
+from rumormill.libp2p.gossipsub.score import ScoreParameters
+from rumormill.libp2p.gossipsub.score.topic_parameters import TopicScoreParameters
 from rumormill.simulate import Link, topology
-from tests.helpers.libp2p.pubsub_network import PubsubNetwork, names
+from tests.helpers.libp2p.pubsub_network import TOPIC, PubsubNetwork, names
 from tests.helpers.second_opinion.oracle import TRACE
 from tests.helpers.spark.trace_lines import at
 
@@ -29,14 +31,22 @@ def calm(
     seconds: float = 130.0,
     size: int = 50,
     seed: int = 1,
+    scored: bool = False,
     during: Callable[[PubsubNetwork, int], None] | None = None,
 ) -> Trace:
-    """Everybody is subscribed, and some publish, evenly over the time."""
+    """Everybody is subscribed, and some publish, evenly over the time.
+
+    ``scored``: nodes expect of their peers what is advised for this rate (P3).
+    """
     nodes = names(count)
     chance = random.Random(seed)
     few = count <= degree + 1
     pairs = topology.full(nodes) if few else topology.random_regular(nodes, degree, chance)
-    network = PubsubNetwork(nodes, pairs, seed=seed, link=Link(latency=0.03, jitter=0.03))
+    topic = TopicScoreParameters.for_rate(messages / seconds, steady=True).parameters
+    network = PubsubNetwork(
+        nodes, pairs, seed=seed, link=Link(latency=0.03, jitter=0.03),
+        score=ScoreParameters(topics={TOPIC: topic}) if scored else None,
+    )  # fmt: skip
     network.subscribe()
     network.run(5.0)
     speakers = nodes[:publishers] if publishers else nodes

@@ -52,6 +52,6 @@ def event_of(line: str, network: str = "net") -> dict[str, Any]:
         elif name in TEXTS:
             row[name] = value
         else:
-            fields[name] = int(value) if value.isdigit() else value
+            fields[name] = int(value) if value.removeprefix("-").isdigit() else value
     row["fields"] = json.dumps(fields) if fields else None
     return row

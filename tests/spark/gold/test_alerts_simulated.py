@@ -37,6 +37,20 @@ def parted(network: PubsubNetwork, number: int) -> None:
         network.simulation.partition([network.names[:5]])
 
 
+def coming_and_going(network: PubsubNetwork, number: int) -> None:
+    """Every few messages one of those who listen crashes, and is back after the next few."""
+    if number % 10 == 5:
+        gone = network.names[-1 - number // 10]
+        network.simulation.crash(gone)
+        later = network.simulation.now + 5.0
+
+        def back() -> None:
+            network.simulation.restart(gone, network.machine(gone))
+            network.subscribe([gone])
+
+        network.simulation.at(later, back)
+
+
 def eclipsed(trace: Trace) -> Trace:
     """Two peers keep all others' copies from the victim."""
     near = sorted({event.peer or "" for event in trace if event.node == VICTIM and event.peer})[:2]
@@ -86,6 +100,10 @@ def found(spark: SparkSession) -> Alerts:
             "twenty in a ring of links": calm(20, messages=150, degree=4, seed=3),
             "thirty": thirty,
             "thirty, three publish": calm(30, messages=150, publishers=3, seed=4),
+            "ten, scored": calm(**few, seed=11, scored=True),
+            "thirty, scored, come and go": calm(
+                30, messages=150, publishers=10, seed=12, scored=True, during=coming_and_going
+            ),
             "parted": calm(12, degree=5, seed=5, seconds=190, during=parted),
             "eclipsed": eclipsed(thirty),
             "censored": censored(calm(30, messages=150, publishers=15, seed=6)),
@@ -98,7 +116,15 @@ def found(spark: SparkSession) -> Alerts:
 
 @pytest.mark.parametrize(
     "network",
-    ["ten", "ten, two publish", "twenty in a ring of links", "thirty", "thirty, three publish"],
+    [
+        "ten",
+        "ten, two publish",
+        "twenty in a ring of links",
+        "thirty",
+        "thirty, three publish",
+        "ten, scored",
+        "thirty, scored, come and go",
+    ],
 )
 def test_a_calm_network_raises_no_alert(found: Alerts, network: str) -> None:
     assert found[network] == set()
@@ -133,7 +159,7 @@ def test_a_node_that_repeats_itself_spams(found: Alerts) -> None:
 @pytest.mark.timeout(900)
 def test_calm_networks_of_a_hundred_and_a_thousand_raise_no_alert(spark: SparkSession) -> None:
     traces = {
-        "hundred": calm(100, messages=150, seed=8),
+        "hundred": calm(100, messages=150, seed=8, scored=True),
         "hundred, two publish": calm(100, messages=75, publishers=2, seed=9, seconds=65),
         # Most of its messages in one minute: enough of them to be judged by.
         "thousand": calm(1000, messages=65, seed=10, seconds=65),

@@ -64,6 +64,7 @@ class Arena:
         count = scenario.attackers(size.nodes, size.sybils)
         self.honest = [f"node{number:03}" for number in range(size.nodes)]
         self.attackers = [f"sybil{number:04}" for number in range(count)]
+        self.publishers = self.honest[: max(1, round(size.nodes * scenario.publishers))]
         self.ledger = Ledger(self.honest, self.victim, scenario, self._measured_from())
         self._known = frozenset(self.honest)
         self.simulation = Simulation(
@@ -75,7 +76,7 @@ class Arena:
     def _measured_from(self) -> float:
         """From the first harm on."""
         scenario = self.scenario
-        return START + max(SETTLED, scenario.joins, scenario.begins)
+        return START + max(scenario.meets + SETTLED, scenario.joins, scenario.begins)
 
     def _take(self, event: TraceEvent) -> None:
         """Attackers trace nothing, or nobody would be shown it."""
@@ -100,7 +101,7 @@ class Arena:
         else:
             self._add_honest()
             simulation.at(START + scenario.joins, self._connect_attackers)
-        simulation.at(START + SETTLED, self._publish)
+        simulation.at(START + scenario.meets + SETTLED, self._publish)
         end = START + self.seconds
         while simulation.now < end:
             simulation.run_until(min(end, simulation.now + 1.0))
@@ -111,8 +112,17 @@ class Arena:
 
     def _attacked(self) -> Iterator[Pubsub]:
         """The machines of the nodes that attackers dial."""
-        for name in self.honest if self.scenario.target == "all" else [self.victim]:
+        for name in self._attackable():
             yield self.simulation.machine(name)
+
+    def _attackable(self) -> list[Peer]:
+        match self.scenario.target:
+            case "one":
+                return [self.victim]
+            case "publishers":
+                return self.publishers
+            case _:
+                return self.honest
 
     def _add_honest_at_start(self) -> None:
         """Attackers are there already, so honest nodes are dialed by them as soon as they come."""
@@ -132,9 +142,15 @@ class Arena:
             )  # fmt: skip
             simulation.add_node(name, machine, address=_address(10, number))
             simulation.command(name, Subscribe(TOPIC))
+        if scenario.meets:
+            simulation.at(START + scenario.meets, self._connect_honest)
+        else:
+            self._connect_honest()
+
+    def _connect_honest(self) -> None:
         dials = min(DIALS, len(self.honest) - 1)
         for a, b in topology.random_dials(self.honest, dials, self._chance):
-            simulation.connect(a, b)
+            self.simulation.connect(a, b)
 
     # ---- attackers
 
@@ -168,18 +184,19 @@ class Arena:
             self.simulation.connect(a, b, HOSTILE_LINK)
 
     def _targets(self) -> list[Peer]:
-        if self.scenario.target == "one":
-            return [self.victim]
-        return self._chance.sample(self.honest, min(self.scenario.dials, len(self.honest)))
+        found = self._attackable()
+        if len(found) == 1:
+            return found
+        return self._chance.sample(found, min(self.scenario.dials, len(found)))
 
     # ---- messages
 
     def _publish(self) -> None:
-        """One of the honest nodes publishes, in turn, and the next one is due."""
+        """One of the publishers has its turn, and the next one is due."""
         now = self.simulation.now
         if now > START + self.seconds - LAST_WORDS:
             return
-        name = self.honest[self._published % len(self.honest)]
+        name = self.publishers[self._published % len(self.publishers)]
         self._published += 1
         data = b"%08d" % self._published + bytes(PAYLOAD)
         self.simulation.command(name, Publish((TOPIC,), data))

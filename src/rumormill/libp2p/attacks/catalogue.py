@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
 from rumormill.core.errors import ConfigError
 from rumormill.libp2p.attacks.overflow import (
     BackoffOverflow,
@@ -25,6 +29,14 @@ from rumormill.libp2p.attacks.sybil import Sybil
 LONG = 110.0
 """Seconds. Silence is held against a peer after a minute (P3's activation), and then it must go."""
 
+LONGER = 140.0
+"""The same for two waves of them: who found no place at first asks again after a minute."""
+
+AMONG_STRANGERS: Mapping[str, Any] = MappingProxyType(
+    {"flood_publish": True, "opportunistic_graft_ticks": 10}
+)
+"""What docs/attacks.md advises where strangers may be there before oneself."""
+
 FEW = 5
 """Spammers: more of them only cost time, as each is dealt with by itself."""
 
@@ -47,7 +59,8 @@ ON_THE_NETWORK = (
         target="one",
         counted="to_victim",
         joins=-1.0,
-        seconds=LONG,
+        seconds=LONGER,
+        alerts=("sybils",),
     ),
     Scenario(
         "eclipse of all",
@@ -57,6 +70,19 @@ ON_THE_NETWORK = (
         PassFigures(mesh_share=0.5),
         many=True,
         seconds=LONG,
+        alerts=("sybils",),
+    ),
+    Scenario(
+        "eclipse of publishers",
+        "A fifth of the nodes publish, and all Sybils press into the meshes of these.",
+        "The places that honest nodes hold already, D_out, gossip, P3.",
+        Sybil,
+        PassFigures(mesh_share=0.5),
+        many=True,
+        target="publishers",
+        publishers=0.2,
+        seconds=LONG,
+        alerts=("sybils",),
     ),
     Scenario(
         "censorship",
@@ -66,7 +92,8 @@ ON_THE_NETWORK = (
         PassFigures(),
         many=True,
         counted="of_victim",
-        seconds=60.0,
+        seconds=LONG,
+        alerts=("sybils",),
     ),
     Scenario(
         "degradation",
@@ -75,6 +102,8 @@ ON_THE_NETWORK = (
         Degrader,
         PassFigures(),
         many=True,
+        seconds=LONG,
+        alerts=("sybils",),
     ),
     Scenario(
         "cold boot",
@@ -88,7 +117,21 @@ ON_THE_NETWORK = (
         joins=-1.0,
         begins=0.0,
         seconds=LONG,
-        gossipsub={"flood_publish": True, "opportunistic_graft_ticks": 10},
+        gossipsub=AMONG_STRANGERS,
+        alerts=("sybils",),
+    ),
+    Scenario(
+        "dawn",
+        "Sybils have all meshes to themselves for ten seconds before honest nodes find each other.",
+        "Places for peers that we dialed (D_out), gossip, P3.",
+        Sybil,
+        PassFigures(mesh_share=0.5),
+        many=True,
+        joins=-1.0,
+        meets=10.0,
+        begins=0.0,
+        seconds=LONG,
+        alerts=("sybils",),
     ),
     Scenario(
         "covert flash",
@@ -99,6 +142,7 @@ ON_THE_NETWORK = (
         many=True,
         begins=35.0,
         seconds=LONG,
+        alerts=("sybils",),
     ),
     Scenario(
         "shared addresses",
@@ -108,6 +152,7 @@ ON_THE_NETWORK = (
         PassFigures(attackers_below=-80.0, mesh_share=0.0),
         many=True,
         addresses=2,
+        alerts=("sybils",),
     ),
 )
 
@@ -119,6 +164,7 @@ SPAM = (
         Thirsty,
         PassFigures(p99=0.5, defence="iwant_too_often"),
         few=FEW,
+        alerts=("misbehaviour",),
     ),
     Scenario(
         "ihave spam",
@@ -127,6 +173,7 @@ SPAM = (
         PromiseBreaker,
         PassFigures(p99=0.5, attackers_below=-10.0, mesh_share=0.0, defence="too_many_ihave"),
         few=FEW,
+        alerts=("misbehaviour",),
     ),
     Scenario(
         "graft flood",
@@ -135,6 +182,7 @@ SPAM = (
         GraftFlood,
         PassFigures(p99=0.5, attackers_below=-80.0, mesh_share=0.0, defence="graft_in_backoff"),
         few=FEW,
+        alerts=("misbehaviour",),
     ),
     Scenario(
         "invalid messages",
@@ -144,6 +192,7 @@ SPAM = (
         PassFigures(p99=0.5, attackers_below=-80.0, mesh_share=0.0),
         few=FEW,
         dials=10,
+        alerts=("spam", "misbehaviour"),
     ),
     Scenario(
         "idontwant spam",
@@ -153,6 +202,7 @@ SPAM = (
         PassFigures(p99=0.5, defence="too_many_dont_want"),
         few=FEW,
         seconds=15.0,
+        alerts=("misbehaviour",),
     ),
     Scenario(
         "id burning",
@@ -162,6 +212,7 @@ SPAM = (
         PassFigures(p99=0.5, attackers_below=-80.0, mesh_share=0.1),
         few=FEW,
         dials=10,
+        alerts=("spam", "misbehaviour"),
     ),
     Scenario(
         "replay",
@@ -171,6 +222,7 @@ SPAM = (
         PassFigures(p99=0.5, defence="replay"),
         few=FEW,
         pubsub={"seen_ttl": 10.0, "refuse_replays": True},
+        alerts=("misbehaviour",),
     ),
     Scenario(
         "subscription flood",
@@ -179,6 +231,7 @@ SPAM = (
         SubscriptionFlood,
         PassFigures(p99=0.5, mesh_share=0.0, defence="too_many_topics"),
         few=FEW,
+        alerts=("misbehaviour",),
     ),
     Scenario(
         "backoff overflow",
@@ -187,6 +240,7 @@ SPAM = (
         BackoffOverflow,
         PassFigures(p99=0.5, attackers_below=-80.0, mesh_share=0.0, defence="graft_in_backoff"),
         few=FEW,
+        alerts=("misbehaviour",),
     ),
     Scenario(
         "control flood",
@@ -195,6 +249,7 @@ SPAM = (
         ControlFlood,
         PassFigures(p99=0.5, mesh_share=0.0, defence="too_many_control_messages"),
         few=FEW,
+        alerts=("misbehaviour",),
     ),
     Scenario(
         "malformed signatures",
@@ -204,6 +259,7 @@ SPAM = (
         PassFigures(p99=0.5, attackers_below=-80.0, mesh_share=0.0),
         few=FEW,
         dials=10,
+        alerts=("spam", "misbehaviour"),
     ),
 )
 

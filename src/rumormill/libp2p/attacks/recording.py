@@ -9,9 +9,10 @@ from types import TracebackType
 from typing import Self
 
 from rumormill.capture.log import require_pyarrow
-from rumormill.core.trace import TraceEvent
+from rumormill.core.trace import PEER_JOINED, PEER_LEFT, TraceEvent
 from rumormill.libp2p.attacks.arena import START
 from rumormill.libp2p.attacks.scenario import Scenario
+from rumormill.live.summaries import Summaries
 
 FIRST_TIME = 1_767_225_600.0
 """When the first attack begins, in seconds since 1970: fixed, as equal seeds give equal rows."""
@@ -30,6 +31,7 @@ class Recording:
 
         self._writer = SpoolWriter(folder, live=False)
         self._begins = FIRST_TIME
+        self._nodes: dict[str, Summing] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -40,24 +42,59 @@ class Recording:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._flush()
         self._writer.close()
 
-    def sink(self, scenario: Scenario, seconds: float) -> Callable[[TraceEvent], None]:
-        """Where the events of the next attack go, which lasts so many seconds."""
-        shift, network, trace = self._begins - START, network_name(scenario), self._writer.trace
+    def sink(self, network: str, seconds: float) -> Callable[[TraceEvent], None]:
+        """Where the events of the next run go, which lasts so many seconds.
+
+        What repeats is summed up as a live node does it, or a flood would be the whole of the
+        spool: see docs/traces.md.
+        """
+        self._flush()
+        shift, trace = self._begins - START, self._writer.trace
         self._begins += MINUTE * (math.ceil(seconds / MINUTE) + 1)
 
         def keep(event: TraceEvent) -> None:
-            trace(event._replace(time=event.time + shift), network)
+            trace(event, network)
 
-        return keep
+        def see(event: TraceEvent) -> None:
+            of_node = self._nodes.get(event.node)
+            if of_node is None:
+                of_node = self._nodes[event.node] = Summing(keep)
+            of_node.see(event._replace(time=event.time + shift))
+
+        return see
+
+    def _flush(self) -> None:
+        """The run is over."""
+        for of_node in self._nodes.values():
+            of_node.flush()
+        self._nodes = {}
 
 
-def network_name(scenario: Scenario) -> str:
-    """What an attack is called in tables.
+class Summing(Summaries):
+    """What repeats in the trace of one node is summed up; it knows its peers from the trace."""
+
+    def __init__(self, show: Callable[[TraceEvent], object]) -> None:
+        super().__init__(show, peers=lambda: self._present)
+        self._present: dict[str, None] = {}
+
+    def see(self, event: TraceEvent) -> None:
+        """One more event."""
+        if event.event == PEER_JOINED and event.peer is not None:
+            self._present[event.peer] = None
+        elif event.event == PEER_LEFT and event.peer is not None:
+            self._present.pop(event.peer, None)
+        super().see(event)
+
+
+def network_name(scenario: Scenario, seed: int | None = None) -> str:
+    """What a run is called in tables, with its seed if there are several.
 
     >>> from rumormill.libp2p.attacks import find_attack
-    >>> network_name(find_attack("cold boot"))
-    'attack/cold-boot'
+    >>> network_name(find_attack("cold boot")), network_name(find_attack("calm"), seed=3)
+    ('attack/cold-boot', 'attack/calm/3')
     """
-    return f"attack/{scenario.name.replace(' ', '-')}"
+    name = f"attack/{scenario.name.replace(' ', '-')}"
+    return name if seed is None else f"{name}/{seed}"

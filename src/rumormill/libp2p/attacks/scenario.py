@@ -51,8 +51,10 @@ class Scenario(NamedTuple):
     ``few`` are enough."""
     few: int = 0
     """How many attackers there are at most; 0: any number."""
-    target: Literal["one", "all"] = "all"
-    """Whom they dial: one victim, or everybody."""
+    target: Literal["one", "all", "publishers"] = "all"
+    """Whom they dial: one victim, everybody, or those who publish."""
+    publishers: float = 1.0
+    """The share of the honest nodes that publish; the others only listen."""
     counted: Literal["all", "to_victim", "of_victim"] = "all"
     """Which deliveries count: all, those to the victim, or those of what it publishes."""
     dials: int = 5
@@ -61,6 +63,8 @@ class Scenario(NamedTuple):
     """How many of them each honest node dials: its list of peers is theirs."""
     joins: float = 5.0
     """Seconds after the honest nodes at which they come; negative: before."""
+    meets: float = 0.0
+    """Seconds that honest nodes are there before they dial each other."""
     begins: float = 5.0
     """When they begin to do harm; until then they only hold their places."""
     seconds: float = 40.0
@@ -69,6 +73,8 @@ class Scenario(NamedTuple):
     gossipsub: Mapping[str, Any] = NOTHING
     pubsub: Mapping[str, Any] = NOTHING
     """Parameters of the honest nodes that are not as they stand."""
+    alerts: tuple[str, ...] = ()
+    """The kinds of alerts (docs/alerts.md) that it raises, as a test shows."""
 
     def attackers(self, nodes: int, sybils: int) -> int:
         """How many attackers there are."""

@@ -75,7 +75,7 @@ class Sybil:
             return self._received(input, now) if self.listens else []
         if isinstance(input, PeerJoined):
             self.peers[input.peer] = FrameReader(LARGEST) if self.listens else None
-            self._next = max(self._next, now)
+            self._next = max(self._next, now + self.period)
             return [Send(input.peer, frame) for frame in self.greeting()]
         if isinstance(input, PeerLeft):
             self.peers.pop(input.peer, None)

@@ -3,6 +3,11 @@
 create macro of_others(node, peer) as peer is not null and peer <> node;
 create macro percent(share, digits) as printf('%.' || digits || 'f', round(100 * share, digits));
 
+create macro is_conduct(event, reason) as event = 'rejected' and reason in (
+    'graft_in_backoff', 'broken_promise', 'extensions_twice', 'extensions_too_late',
+    'partial_malformed'
+);
+
 create table partitions as
 select
     minute, network, topic, 'partition' as kind, null::text as node,
@@ -145,12 +150,23 @@ from (select *, median(rate) over (partition by network) as usual from rated)
 where rate < 0.1 * usual;
 
 create table refusals as
-with sent as (
-    select
-        minute, network, peer as node, sum(rejected) as refused, sum(rejected + copies) as sent
+with conduct as (
+    select minute, network, peer, sum(count) as conduct from reasons
+    where of_others(node, peer) and is_conduct(event, reason)
+    group by minute, network, peer
+),
+counted as (
+    select minute, network, peer, sum(rejected) as rejected, sum(copies) as copies
     from links
     where minute is not null and of_others(node, peer)
     group by minute, network, peer
+),
+sent as (
+    select
+        minute, network, peer as node, rejected - coalesce(conduct, 0) as refused,
+        rejected - coalesce(conduct, 0) + copies as sent
+    from counted
+    left join conduct using (minute, network, peer)
 ),
 rated as (
     select
@@ -187,10 +203,64 @@ select
 from counted
 where of_others(counted.node, peer) and copies >= 100 and copies > 2 * had;
 
+create table misbehaviours as
+with named as (
+    select
+        minute, network, peer, reason, count(distinct node) as witnesses,
+        coalesce(sum(count) filter (event = 'protocol_error'), 0)::bigint as errors,
+        coalesce(sum(count) filter (event = 'rejected'), 0)::bigint as broken,
+        coalesce(sum(count) filter (event = 'ignored'), 0)::bigint as ignored
+    from reasons
+    where of_others(node, peer) and (
+        event = 'protocol_error'
+        or is_conduct(event, reason)
+        or event = 'ignored' and reason in (
+            'too_many_ihave', 'iwant_too_often', 'too_many_dont_want', 'too_many_topics', 'replay',
+            'gate_control_only', 'gate_closed'
+        )
+    )
+    group by minute, network, peer, reason
+)
+select
+    minute, network, null::text as topic, 'misbehaviour' as kind, peer as node,
+    printf(
+        '%s; told by %d of its peers',
+        string_agg(
+            printf('%s %d times', reason, errors + broken + ignored), ', '
+            order by errors + broken + ignored desc, reason
+        ),
+        max(witnesses)
+    ) as detail
+from named
+where errors >= 3 or broken >= 20 or ignored >= 500
+group by minute, network, peer;
+
+create table crowds as
+with suspects as (
+    select *, 'bring too few of the messages that they should' as why from scores
+    where coalesce(mesh_deliveries, 0) + coalesce(mesh_failures, 0) < 0
+    union all
+    select *, 'share addresses' as why from scores
+    where colocation < 0
+)
+select
+    minute, network, null::text as topic, 'sybils' as kind, null::text as node,
+    printf(
+        '%d peers have scores below 0, down to %.1f, as they %s: %s; told by %d of the nodes',
+        count(distinct peer), round(min(score), 1), why,
+        array_to_string(list_sort(list(distinct peer))[:3], ', '), count(distinct node)
+    ) as detail
+from suspects
+where score < 0
+group by minute, network, why
+having count(distinct peer) >= 3;
+
 create table alerts as
 from partitions
 union all by name from eclipses
 union all by name from censored
 union all by name from censoring
 union all by name from refusals
-union all by name from repetitions;
+union all by name from repetitions
+union all by name from misbehaviours
+union all by name from crowds;

@@ -69,6 +69,16 @@ class AlertParameters:
     spam_least_copies: int = 100
     """... and so many copies, at least."""
 
+    misbehaviour_rules: int = 20
+    """Misbehaviour: a peer broke a rule of conduct so often in a minute, for one reason..."""
+    misbehaviour_ignored: int = 500
+    """... or so much of what it sent was left aside, as it was more than a node takes..."""
+    misbehaviour_errors: int = 3
+    """... or it broke the protocol so often."""
+
+    sybils_peers: int = 3
+    """Sybils: so many peers have scores below 0 in a minute, for their silence or addresses."""
+
     def __post_init__(self) -> None:
         for each in fields(self):
             value = getattr(self, each.name)

@@ -5,21 +5,27 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from rumormill.pipeline.gold.alerts.misbehaviour import breaks_rules
 from rumormill.pipeline.gold.alerts.parameters import AlertParameters
 from rumormill.pipeline.gold.alerts.rows import alert
 from rumormill.pipeline.gold.columns import is_other
 from rumormill.pipeline.silver.columns import share
 
 
-def spam_of_refused(links: DataFrame, parameters: AlertParameters) -> DataFrame:
+def spam_of_refused(links: DataFrame, reasons: DataFrame, parameters: AlertParameters) -> DataFrame:
     """Much of what a peer sends is rejected by those who get it.
 
-    What is merely ignored is nobody's fault, and in some networks not even a message.
+    What is merely ignored is nobody's fault, and in some networks not even a message. Nor is it a
+    message if a peer's conduct is rejected: that is taken off again.
     """
-    refused = F.col("rejected")
+    refused, keys = F.col("rejected"), ("network", "minute", "peer")
+    counted = links.where(is_other()).select(*keys, "rejected", "copies")
+    conduct = reasons.where(is_other() & breaks_rules()).select(
+        *keys, (-F.col("count")).alias("rejected"), F.lit(0).cast("long").alias("copies")
+    )
     sent = (
-        links.where(is_other())
-        .groupBy("network", "minute", "peer")
+        counted.unionByName(conduct)
+        .groupBy(*keys)
         .agg(F.sum(refused).alias("refused"), F.sum(refused + F.col("copies")).alias("sent"))
     )
     minute = Window.partitionBy("network", "minute")
