@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 RARELY = {
     "silver.reasons", "silver.scored", "silver.sightings", "silver.subscriptions", "silver.mesh",
-    "gold.causes", "gold.scores", "gold.lifetimes",
+    "gold.causes", "gold.scores",
 }  # fmt: skip
 ALWAYS = {"silver.counters", "silver.deliveries", "silver.runs", "gold.links", "gold.topics"}
 

@@ -7,6 +7,7 @@ again after a crash changes nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
@@ -64,8 +65,10 @@ class Lake:
         self._namespaces: set[str] = set()
         self._unwritten: set[str] = set()
         """Tables that were made here and have no rows yet."""
-        self._frames: dict[str, DataFrame] | None = None
-        """What was read since the last commit here, while nobody else writes."""
+        self._commits: Counter[str] = Counter()
+        """Of each table, how many were made here."""
+        self._frames: dict[tuple[str, int], DataFrame] | None = None
+        """Tables as they were read after so many commits, while nobody else writes."""
 
     @contextmanager
     def steady(self) -> Iterator[None]:
@@ -127,13 +130,15 @@ class Lake:
         """All rows of a table; it is made if it is not there."""
         self.ensure(table)
         frames = {} if self._frames is None else self._frames
-        rows = frames.get(table.path)
+        # What another thread commits meanwhile makes this one an older reading, not the newest.
+        key = table.path, self._commits[table.path]
+        rows = frames.get(key)
         if rows is None:
             rows = self.spark.table(self.name(table))
             if self.is_new(table):
                 # What is known to be empty leaves the plan, and whatever would be joined to it.
                 rows = rows.where(F.lit(False))
-            frames[table.path] = rows
+            frames[key] = rows
         return rows
 
     def append(self, table: Table, rows: DataFrame, summary: Mapping[str, str]) -> None:
@@ -141,7 +146,7 @@ class Lake:
         self.ensure(table)
         self._unwritten.discard(table.path)
         with_properties(rows.writeTo(self.name(table)), summary).append()
-        self._forget(table)
+        self._commits[table.path] += 1
 
     def take_back(self, table: Table, batch: Batch) -> None:
         """Undo a batch, rows and offsets; and what upkeep did since, which it can do again."""
@@ -174,11 +179,7 @@ class Lake:
         self.ensure(table)
         self._unwritten.discard(table.path)
         rows.writeTo(self.name(table)).overwrite(condition)
-        self._forget(table)
-
-    def _forget(self, table: Table) -> None:
-        if self._frames is not None:
-            self._frames.pop(table.path, None)
+        self._commits[table.path] += 1
 
     def replace_whole(self, table: Table, rows: DataFrame) -> None:
         """Put these rows in the place of all."""

@@ -56,7 +56,7 @@ SCORED = "scored"
 """Events that tell the score of a peer."""
 
 SMALLER = 5
-"""So many times fewer rows than there are events do state and gold read, or more."""
+"""So many times fewer rows than there are events does gold read, or more."""
 
 
 @dataclass(frozen=True)
@@ -173,9 +173,10 @@ class _Step:
         spark, rows = self._lake.spark, self._rows_to_read()
         with paced(spark, rows):
             self._write_counts()
-        with paced(spark, rows // SMALLER):
-            state = State(self._lake, self._trace, self._news, rows < FEW_ROWS)
+        with paced(spark, self._news.rare):
+            state = State(self._lake, self._trace, self._news, self._news.rare < FEW_ROWS)
             run_in_order(state.work())
+        with paced(spark, rows // SMALLER):
             affected = Affected(self._lake, self._new, self._news, self._margin_us)
             published = self._minutes if self._first else affected.publications(state)
         # What is before stays as it is: bronze has no longer what it was made of.
@@ -186,16 +187,7 @@ class _Step:
             others = set() if self._first else affected.others(state)
             every = sorted({*self._minutes, *published, *others})
             self._write_gold(state, every)
-            before = [table.path for table in STATE[:-1]]
-            run_in_order(
-                {
-                    table.path: (
-                        () if table.path in before else before,
-                        self._state_work(state, table),
-                    )
-                    for table in STATE
-                }
-            )
+            self._write_state(state)
         return every
 
     def _rows_to_read(self) -> int:
@@ -207,13 +199,14 @@ class _Step:
         rows = known.where("event in ('delivered', 'duplicate')").agg(F.sum("count").alias("n"))
         return self._news.events + (rows.collect()[0].n or 0)
 
-    def _state_work(self, state: State, table: Table) -> Callable[[], None]:
-        def work() -> None:
-            if table.name not in state.unchanged:
-                self._say(table)
-                state.write(table)
+    def _write_state(self, state: State) -> None:
+        def write(table: Table) -> None:
+            self._say(table)
+            state.write(table)
 
-        return work
+        *others, runs = [table for table in STATE if table.name not in state.unchanged]
+        run_in_order({table.path: ((), partial(write, table)) for table in others})
+        write(runs)  # what was left unchanged is judged by them, also by a step that is run again
 
     def _say(self, table: Table) -> None:
         self._stage(table.path)
@@ -309,7 +302,8 @@ class _Step:
     def _write_gold(self, state: State, minutes: list[int]) -> None:
         """Every table that reads anything new."""
         scope = Scope(self._lake, self._gold, minutes, self._margin_us, state.made)
-        unchanged = {*state.unchanged}
+        # Not stretches: of them each minute has its own, be they as they were.
+        unchanged = state.unchanged & {schema.SIGHTINGS.name}
         if not self._news.reasons:
             unchanged.add(schema.REASONS.name)
         if not self._news.tell_of(SCORED):
@@ -323,9 +317,10 @@ class _Step:
             rows = gold.make(looked_at)
             if looked_at.names and looked_at.names - {gold.name} <= unchanged:
                 unchanged.add(gold.name)
-                return
-            self._say(gold.table)
-            self._write(gold, rows, minutes)
+            else:
+                self._say(gold.table)
+                self._write(gold, rows, minutes)
+            scope.done.add(gold.name)
 
         tables = self._gold.tables
         run_in_order({name: (each.after, partial(work, each)) for name, each in tables.items()})

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from rumormill.pipeline.lake.schema import CLASSES, RARE
 from rumormill.pipeline.silver.columns import minute_of
 
 
@@ -18,6 +19,8 @@ class News:
     counts: Mapping[int, int] = field(repr=False)
     kinds: frozenset[str]
     reasons: bool
+    rare: int
+    """How many of them are of the class that state is made from."""
     too_late: int = 0
     """Events before what bronze still holds whole."""
 
@@ -50,5 +53,6 @@ def news_of(new: DataFrame, border: int) -> News:
         counts,
         kinds=frozenset(row.event for row in told),
         reasons=any(row.reasons for row in told),
+        rare=sum(row.n for row in told if row.event in CLASSES[RARE]),
         too_late=sum(row.n for row in rows) - sum(counts.values()),
     )

@@ -52,6 +52,8 @@ class Scope:
             if gold.tables[before].sums
         }
         self._at_hand: dict[str, DataFrame] = {}
+        self.done: set[str] = set()
+        """Gold tables that are up to date."""
         self._lock = threading.Lock()
         self.margin_us = margin_us
 
@@ -85,7 +87,7 @@ class Scope:
         small: to plan so many readings takes longer than to read.
         """
         rows = self._lake.read(table)
-        if table.name not in self._shared:
+        if table.name not in self._shared & self.done:
             return rows
         with self._lock:
             if table.name not in self._at_hand:
@@ -148,12 +150,14 @@ class Watched:
 
     @property
     def minutes(self) -> list[datetime]:
-        """As the scope has them."""
+        """As the scope has them; who asks may make rows of a minute that is in no table."""
+        self.names.add("minutes")
         return self._scope.minutes
 
     @property
     def span(self) -> tuple[datetime, datetime]:
         """As the scope has it."""
+        self.names.add("minutes")
         return self._scope.span
 
     def __getitem__(self, name: str) -> DataFrame:

@@ -196,9 +196,7 @@ class State:
     # ---- at the end
 
     def write(self, table: Table) -> None:
-        """Store one of :data:`STATE`, unless it is stored."""
-        if table.name in self.unchanged:
-            return
+        """Store one of :data:`STATE`."""
         rows = self.made[table.name]
         if table.layout is Layout.WHOLE:
             self._lake.replace_whole(table, rows.coalesce(1))
