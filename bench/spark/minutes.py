@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from bench.spark.process import SparkProcess
 from bench.spark.readers import no_java
 from bench.spark.summary import versions
 from bench.tables import Table
-from rumormill.pipeline.session import THROUGHPUT
+from rumormill.pipeline.session import BRIEF, THROUGHPUT
 
 NEIGHBOURS = 3
 """A minute's figure is the median of so many: it, and those just before it."""
@@ -65,9 +65,12 @@ class MinutesPlan:
     """Events of a small batch, about."""
     batches: int = 20
     """Small batches; the second half counts."""
+    settings: Mapping[str, str] = field(default_factory=lambda: THROUGHPUT)
+    """Of Java: a stream's, which lives long enough to be compiled well."""
 
 
-QUICK = MinutesPlan(events=20_000, minutes=(1, 2), warm_up=1, small=500, batches=2)
+QUICK = MinutesPlan(events=20_000, minutes=(1, 2), warm_up=1, small=500, batches=2, settings=BRIEF)
+"""That everything works: no process of it lives long enough for figures."""
 
 
 async def run(plan: MinutesPlan, progress: Progress) -> Row:
@@ -92,7 +95,7 @@ def _minutes(plan: MinutesPlan, scratch: Path, progress: Progress) -> Iterator[R
     network = trace_events.at_rate(plan.events / 60)
     quiet = trace_events.at_rate(plan.between * plan.events / 60)
     counted = busy(plan.minutes)
-    with SparkProcess(settings=THROUGHPUT, tables=scratch / "tables") as spark:
+    with SparkProcess(settings=plan.settings, tables=scratch / "tables") as spark:
         for turn in range(plan.warm_up):
             progress.step(f"minutes: warming up, {turn + 1} of {plan.warm_up}")
             spool = scratch / f"warm-up-{turn}"
@@ -127,7 +130,7 @@ def busy(counted: Sequence[int]) -> set[int]:
 def _batches(plan: MinutesPlan, scratch: Path, progress: Progress) -> Iterator[Row]:
     network = trace_events.at_rate(plan.small / BATCH_SECONDS)
     batches = trace_events.Generator(network).spans(BATCH_SECONDS)
-    with SparkProcess(settings=THROUGHPUT, tables=scratch / "tables") as spark:
+    with SparkProcess(settings=plan.settings, tables=scratch / "tables") as spark:
         for turn in range(plan.batches):
             progress.step(f"minutes: small batch {turn + 1} of {plan.batches}")
             trace_events.add(scratch / "spool", next(batches))

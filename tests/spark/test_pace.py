@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def settings(spark: SparkSession) -> dict[str, str | None]:
     from rumormill.pipeline.run.pace import QUICK
 
-    return {key: spark.conf.get(key) for key in QUICK}
+    return {key: spark.conf.get(key, None) for key in QUICK}
 
 
 def test_few_rows_are_worked_on_with_quick_settings_and_many_with_those_of_the_session(

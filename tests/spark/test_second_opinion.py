@@ -118,4 +118,5 @@ def test_a_large_trace_gives_the_same_tables_at_once_and_in_parts(spark: SparkSe
     trace = random_trace(LARGE)
     wanted = second_opinion(trace)
     assert_same_tables(rows(tables_in_one(spark, trace)), wanted)
-    assert_same_tables(rows(tables_in_batches(spark, random_batches(trace, 6, 15))), wanted)
+    # What came, what mends it, and what mends that; small traces come in up to five parts.
+    assert_same_tables(rows(tables_in_batches(spark, random_batches(trace, 3, 15))), wanted)

@@ -79,6 +79,8 @@ LOCAL: Final = {
     # One machine: nothing listens where others could reach it.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    # What each reading of a table sends to the tasks stays in this process.
+    "spark.broadcast.compress": "false",
 }
 
 JARS: Final = "spark.jars"

@@ -7,7 +7,6 @@ back at once does not count, nor does the last instant of a trace, when everybod
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -47,8 +46,7 @@ def mesh_minutes(tables: Tables) -> DataFrame:
         .applyInArrow(measure, _MEASURES)
         .withColumn("minute", F.timestamp_micros("minute"))
     )
-    changes = [_changes(tables, mesh, *each) for each in (("since", "grafts"), ("until", "prunes"))]
-    found = reduce(lambda left, right: left.join(right, list(_GRAPH), "left"), changes, graphs)
+    found = graphs.join(_changes(tables, mesh), list(_GRAPH), "left")
     return found.fillna(0, ["grafts", "prunes"])
 
 
@@ -56,11 +54,18 @@ def _stretches(rows: DataFrame, peer: Column) -> DataFrame:
     return rows.select("network", "topic", "node", peer.alias("peer"), "since", "until")
 
 
-def _changes(tables: Tables, mesh: DataFrame, column: str, name: str) -> DataFrame:
+def _changes(tables: Tables, mesh: DataFrame) -> DataFrame:
     """How many links began or ended in each minute: each side counts."""
-    minute = minute_of(F.col(column)).alias("minute")
-    counted = mesh.groupBy("network", "topic", minute).agg(F.count(F.lit(1)).alias(name))
-    return counted.where(made_anew(tables.minutes))
+    graft, prune = (
+        F.struct(minute_of(F.col(at)).alias("minute"), F.lit(at == "since").alias("graft"))
+        for at in ("since", "until")
+    )
+    each = mesh.select("network", "topic", F.inline(F.array(graft, prune)))
+    return (
+        each.where(made_anew(tables.minutes))
+        .groupBy(*_GRAPH)
+        .agg(F.count_if("graft").alias("grafts"), F.count_if(~F.col("graft")).alias("prunes"))
+    )
 
 
 def _present(tables: Tables, stretches: DataFrame) -> DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from rumormill.pipeline.gold.columns import is_other, number, summed, with_sums
@@ -63,10 +63,5 @@ def peers(tables: Tables) -> DataFrame:
 
 def _with_contribution(found: DataFrame) -> DataFrame:
     """With its share of all first copies of the network that anybody handed on."""
-    network = found.groupBy("minute", "network").agg(F.sum("first_sent").alias("all"))
-    other = network.withColumnsRenamed({"minute": "its_minute", "network": "its_network"})
-    same = F.col("minute").eqNullSafe(F.col("its_minute")) & (
-        F.col("network") == F.col("its_network")
-    )
-    whole = share(F.col("first_sent"), F.col("all"))
-    return found.join(F.broadcast(other), same).withColumn("contribution", whole)
+    everybody = F.sum("first_sent").over(Window.partitionBy("minute", "network"))
+    return found.withColumn("contribution", share(F.col("first_sent"), everybody))

@@ -82,6 +82,8 @@ class GoldTable:
     """Gold tables that are read on the way, so they have to be there."""
     title: str | None = None
     """In the report; only tables of users need one."""
+    promise: str | None = None
+    """It is about networks that promise this, and stays empty where there are none."""
 
     @property
     def name(self) -> str:
@@ -144,13 +146,15 @@ def gold_table(
     after: tuple[str, ...] = (),
     layout: Layout | None = None,
     title: str | None = None,
+    promise: str | None = None,
 ) -> Callable[[Maker], Maker]:
     """Declare the decorated function a gold table of its name.
 
     ``columns`` as SQL has them, with ``minute timestamp`` first if it has minutes; what the
     function returns is put in that order and cast to these types. ``sums``: which of them can be
     added up over minutes. ``after``: gold tables that it reads. ``layout``: ``Layout.HOUR`` unless
-    said otherwise; ``Layout.MINUTE`` for tables with thousands of rows a minute.
+    said otherwise; ``Layout.MINUTE`` for tables with thousands of rows a minute. ``promise``: of
+    tables about networks that promise just that (``newest``): without one, it is not made.
     """
     types = columns_of(columns)
     with_minute = next(iter(types)) == "minute"
@@ -172,7 +176,7 @@ def gold_table(
             return found.select(*[F.col(f"`{key}`").cast(kind) for key, kind in types.items()])
 
         table = Table(name, "gold", columns, chosen, properties)
-        HOUSE.add(GoldTable(table, made, sums, after, title))
+        HOUSE.add(GoldTable(table, made, sums, after, title, promise))
         return made
 
     return declare

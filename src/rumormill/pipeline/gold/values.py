@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from rumormill.pipeline.gold.registry import Tables, gold_table
+from rumormill.pipeline.silver.runs import NEWEST
 
 _KEYS: Final = ("network", "topic", "node")
 
@@ -15,6 +16,7 @@ _KEYS: Final = ("network", "topic", "node")
 @gold_table(
     columns="network string, topic string, node string, value_at timestamp, had_at timestamp,"
     " newest_at timestamp, behind boolean",
+    promise=NEWEST,
 )
 def values(tables: Tables) -> DataFrame:
     """One row for each node of a topic: when the newest value that it has was published.
@@ -22,7 +24,7 @@ def values(tables: Tables) -> DataFrame:
     Made from its own earlier rows and what is new, so it costs the same after a month. A subscriber
     that never had a value is behind; whether one is that left the topic is not asked (null).
     """
-    newest_only = F.col("promise") == "newest"
+    newest_only = F.col("promise") == NEWEST
     published = tables["publications"].where(newest_only)
     own = published.select(
         "network", "topic", F.col("publisher").alias("node"), _value("time", "time")

@@ -15,6 +15,8 @@ from typing import Final
 from pyspark.sql import DataFrame, DataFrameWriterV2, SparkSession
 from pyspark.sql import functions as F
 
+from rumormill.pipeline.lake.handle import handle
+
 OFFSETS: Final = "rumormill.offsets"
 BATCH: Final = "rumormill.batch"
 PLANNED: Final = "rumormill.planned"
@@ -57,6 +59,22 @@ def last_batch(spark: SparkSession, table: str, newest: int | None = None) -> Ba
     """
     found = _commits(spark, table, newest).where("offsets is not null").limit(1).collect()
     return Batch(**found[0].asDict()) if found else None
+
+
+def newest_batch(spark: SparkSession, table: str) -> Batch | None:
+    """What the newest commit says, without a query; None if it says nothing of the source."""
+    commit = handle(spark, table).currentSnapshot()
+    told = {} if commit is None else dict(commit.summary())
+    if OFFSETS not in told:
+        return None
+    return Batch(
+        snapshot=commit.snapshotId(),
+        parent=commit.parentId(),
+        number=int(told.get(BATCH, 0)),
+        offsets=told[OFFSETS],
+        planned=int(told[PLANNED]) if PLANNED in told else None,
+        added=int(told.get("added-records", 0)),
+    )
 
 
 def read_offsets(spark: SparkSession, table: str) -> str | None:

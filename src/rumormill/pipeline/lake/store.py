@@ -7,7 +7,9 @@ again after a crash changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -15,6 +17,7 @@ from pyspark.sql import functions as F
 
 from rumormill.core.errors import RumormillError
 from rumormill.pipeline.lake.declared import columns_of
+from rumormill.pipeline.lake.handle import handle
 from rumormill.pipeline.lake.offsets import NOTHING, Batch, properties, with_properties
 from rumormill.pipeline.lake.procedures import call
 from rumormill.pipeline.lake.schema import FORMAT, MESSAGES, TRACE, Layout, Table
@@ -62,6 +65,19 @@ class Lake:
         self._namespaces: set[str] = set()
         self._unwritten: set[str] = set()
         """Tables that were made here and have no rows yet."""
+        self._commits: Counter[str] = Counter()
+        """Of each table, how many were made here."""
+        self._frames: dict[tuple[str, int], DataFrame] | None = None
+        """Tables as they were read after so many commits, while nobody else writes."""
+
+    @contextmanager
+    def steady(self) -> Iterator[None]:
+        """Within it a table is looked up once for each of our own commits, not at each reading."""
+        self._frames = {}
+        try:
+            yield
+        finally:
+            self._frames = None
 
     def name(self, table: Table) -> str:
         """As SQL calls it."""
@@ -113,15 +129,24 @@ class Lake:
     def read(self, table: Table) -> DataFrame:
         """All rows of a table; it is made if it is not there."""
         self.ensure(table)
-        rows = self.spark.table(self.name(table))
-        # What is known to be empty leaves the plan, and with it whatever would be joined to it.
-        return rows.where(F.lit(False)) if self.is_new(table) else rows
+        frames = {} if self._frames is None else self._frames
+        # What another thread commits meanwhile makes this one an older reading, not the newest.
+        key = table.path, self._commits[table.path]
+        rows = frames.get(key)
+        if rows is None:
+            rows = self.spark.table(self.name(table))
+            if self.is_new(table):
+                # What is known to be empty leaves the plan, and whatever would be joined to it.
+                rows = rows.where(F.lit(False))
+            frames[key] = rows
+        return rows
 
     def append(self, table: Table, rows: DataFrame, summary: Mapping[str, str]) -> None:
         """Add rows; ``summary`` stands in the same commit."""
         self.ensure(table)
         self._unwritten.discard(table.path)
         with_properties(rows.writeTo(self.name(table)), summary).append()
+        self._commits[table.path] += 1
 
     def take_back(self, table: Table, batch: Batch) -> None:
         """Undo a batch, rows and offsets; and what upkeep did since, which it can do again."""
@@ -136,20 +161,25 @@ class Lake:
     def replace_minutes(self, table: Table, rows: DataFrame, minutes: Sequence[int]) -> None:
         """Put these rows in the place of those of the minutes, and of those about all time."""
         if table.layout is Layout.HOUR:
-            hours = sorted({minute - minute % HOUR_US for minute in minutes})
-            spans = [(hour, hour + HOUR_US) for hour in hours]
-            others = self.read(table).where(_within_any(spans) & ~in_minutes(minutes))
+            others = self.read(table).where(_around(table, minutes) & ~in_minutes(minutes))
             rows = rows.unionByName(others)
-            condition = _within_any(spans)
-        else:
-            condition = in_minutes(minutes)
-        self.replace(table, rows, condition | F.col("minute").isNull())
+        self.replace_around(table, rows, minutes)
+
+    def around(self, table: Table, minutes: Sequence[int]) -> DataFrame:
+        """The rows that are written anew with those of the minutes: these, and whatever is in the
+        same partitions or about all time."""
+        return self.read(table).where(_around(table, minutes) | F.col("minute").isNull())
+
+    def replace_around(self, table: Table, rows: DataFrame, minutes: Sequence[int]) -> None:
+        """Put these rows in the place of all of :meth:`around`."""
+        self.replace(table, rows, _around(table, minutes) | F.col("minute").isNull())
 
     def replace(self, table: Table, rows: DataFrame, condition: Column) -> None:
         """Put these rows in the place of those that meet a condition, which whole files do."""
         self.ensure(table)
         self._unwritten.discard(table.path)
         rows.writeTo(self.name(table)).overwrite(condition)
+        self._commits[table.path] += 1
 
     def replace_whole(self, table: Table, rows: DataFrame) -> None:
         """Put these rows in the place of all."""
@@ -166,9 +196,13 @@ class Lake:
     def snapshot(self, table: Table) -> int | None:
         """The newest commit of a table; None if there is none."""
         self.ensure(table)
-        refs = self.spark.table(f"{self.name(table)}.refs").where("name = 'main'")
-        rows = refs.select("snapshot_id").collect()
-        return int(rows[0].snapshot_id) if rows else None
+        newest = handle(self.spark, self.name(table)).currentSnapshot()
+        return None if newest is None else int(newest.snapshotId())
+
+    def rows_written(self, table: Table) -> int:
+        """How many rows its newest commit added."""
+        newest = handle(self.spark, self.name(table)).currentSnapshot()
+        return 0 if newest is None else int(newest.summary().get("added-records") or 0)
 
     def added(self, table: Table, since: int | None, until: int) -> DataFrame:
         """The rows that were added after a snapshot, up to another."""
@@ -183,14 +217,19 @@ class Lake:
 
     def has_snapshot(self, table: Table, snapshot: int) -> bool:
         """Whether a snapshot is still there: old ones expire."""
-        found = self.spark.table(f"{self.name(table)}.snapshots").where(
-            F.col("snapshot_id") == snapshot
-        )
-        return not found.isEmpty()
+        return handle(self.spark, self.name(table)).snapshot(snapshot) is not None
 
 
 def _not_over(since_us: int) -> Column:
     return F.col("told_until").isNull() | (F.col("told_until") >= literal(since_us))
+
+
+def _around(table: Table, minutes: Sequence[int]) -> Column:
+    """The partitions that hold the minutes."""
+    if table.layout is not Layout.HOUR:
+        return in_minutes(minutes)
+    hours = sorted({minute - minute % HOUR_US for minute in minutes})
+    return _within_any([(hour, hour + HOUR_US) for hour in hours])
 
 
 def _within_any(spans: Iterable[Span]) -> Column:

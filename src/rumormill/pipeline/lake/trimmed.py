@@ -10,6 +10,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
+from rumormill.pipeline.lake.handle import handle
 from rumormill.system.times import micros_of
 
 PROPERTY: Final = "rumormill.trimmed-until"
@@ -18,8 +19,8 @@ PROPERTY: Final = "rumormill.trimmed-until"
 
 def trimmed_until(spark: SparkSession, table: str) -> int | None:
     """Since when a table has all its rows; None if none was ever removed."""
-    rows = spark.sql(f"SHOW TBLPROPERTIES {table}").collect()
-    return next((int(row.value) for row in rows if row.key == PROPERTY), None)
+    until = handle(spark, table).properties().get(PROPERTY)
+    return None if until is None else int(until)
 
 
 def will_trim(spark: SparkSession, table: str, border: datetime) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from rumormill.pipeline.lake import schema
 from rumormill.pipeline.lake.store import Lake
-from rumormill.pipeline.run.state import State
+from rumormill.pipeline.run.news import News
+from rumormill.pipeline.run.state import OPENED, State
 from rumormill.pipeline.silver import runs as running
 from rumormill.pipeline.silver.changes import changed
 from rumormill.pipeline.silver.columns import (
@@ -28,10 +27,11 @@ from rumormill.system.times import micros_of
 class Affected:
     """Finds them: too many do no harm, too few would leave old figures."""
 
-    def __init__(self, lake: Lake, new: DataFrame, minutes: Sequence[int], margin_us: int) -> None:
+    def __init__(self, lake: Lake, new: DataFrame, news: News, margin_us: int) -> None:
         self._lake = lake
         self._new = new
-        self._minutes = list(minutes)
+        self._news = news
+        self._minutes = news.minutes
         self._margin_us = margin_us
 
     def publications(self, state: State) -> list[int]:
@@ -68,8 +68,10 @@ class Affected:
 
     def _expected_otherwise(self, state: State) -> set[int]:
         """Those of messages that are expected of others than before."""
+        if schema.SUBSCRIPTIONS.name in state.unchanged:
+            return set()
         differ = changed(
-            self._lake.stretches(schema.SUBSCRIPTIONS, state.since_us),
+            state.stored[schema.SUBSCRIPTIONS.name],
             state.subscriptions,
             MEMBER,
             "expected_since",
@@ -88,7 +90,9 @@ class Affected:
 
     def _promised_otherwise(self, state: State) -> set[int]:
         """All of a network that promises something else than it was taken to."""
-        stored = running.promises(self._lake.read(schema.RUNS)).collect()
+        if not self._news.tell_of(OPENED):
+            return set()
+        stored = running.promises(state.stored[schema.RUNS.name]).collect()
         before = {row.network: row.network_promise for row in stored}
         other = [
             network
@@ -103,11 +107,13 @@ class Affected:
     def others(self, state: State) -> set[int]:
         """Minutes whose graphs of meshes are others, though nothing happened in them."""
         differ = None
-        for table, keys in ((schema.MESH, LINK), (schema.SUBSCRIPTIONS, MEMBER)):
-            before = self._lake.stretches(table, state.since_us)
-            found = changed(before, state.made[table.name], keys, "since", "until", None)
-            differ = found if differ is None else differ.unionByName(found)
-        assert differ is not None
+        for name, keys in ((schema.MESH.name, LINK), (schema.SUBSCRIPTIONS.name, MEMBER)):
+            if name not in state.unchanged:
+                stored, made = state.stored[name], state.made[name]
+                found = changed(stored, made, keys, "since", "until", None)
+                differ = found if differ is None else differ.unionByName(found)
+        if differ is None:
+            return set()
         earliest = differ.agg(F.min("from_at")).first()
         if earliest is None or earliest[0] is None or micros_of(earliest[0]) >= self._minutes[0]:
             return set()

@@ -9,9 +9,10 @@ the next step starts from the state of the last one, finds the same minutes and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -23,8 +24,9 @@ from rumormill.pipeline.lake.store import Lake
 from rumormill.pipeline.lake.trimmed import trimmed_until
 from rumormill.pipeline.run.affected import Affected
 from rumormill.pipeline.run.graph import run_in_order
-from rumormill.pipeline.run.pace import paced
-from rumormill.pipeline.run.scope import Scope
+from rumormill.pipeline.run.news import News, news_of
+from rumormill.pipeline.run.pace import FEW_ROWS, paced
+from rumormill.pipeline.run.scope import Scope, Watched
 from rumormill.pipeline.run.state import STATE, State
 from rumormill.pipeline.run.totals import with_totals
 from rumormill.pipeline.silver import clocks
@@ -33,7 +35,6 @@ from rumormill.pipeline.silver.columns import (
     as_declared,
     in_minutes,
     literal,
-    minute_of,
     minutes_around,
     within,
 )
@@ -51,8 +52,11 @@ MARGIN_US = 120 * 1_000_000
 NEVER = -(1 << 63)
 """Before all times."""
 
+SCORED = "scored"
+"""Events that tell the score of a peer."""
+
 SMALLER = 5
-"""So many times fewer rows than there are events do state and gold read, or more."""
+"""So many times fewer rows than there are events does gold read, or more."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,10 @@ class Increment:
 
     def run(self) -> Refined | None:
         """Refine what is new; None if nothing is."""
+        with self._lake.steady():
+            return self._run()
+
+    def _run(self) -> Refined | None:
         newest = self._lake.snapshot(schema.TRACE)
         batch, refined = self._ledger()
         if newest is None or newest == refined:
@@ -95,20 +103,17 @@ class Increment:
         held = trimmed_until(self._lake.spark, self._lake.name(schema.TRACE))
         border = self._first_whole_minute(held)
         new = self._lake.added(schema.TRACE, refined, newest)
-        found = new.groupBy(minute_of(F.col("time")).alias("minute")).agg(F.count("*").alias("n"))
-        rows = found.select(F.unix_micros("minute").alias("minute"), "n").collect()
-        counts = {row.minute: row.n for row in rows if row.minute >= border}
-        too_late = sum(row.n for row in rows) - sum(counts.values())
-        if not counts:  # no rows, but a commit: small files were joined. It is not looked at again.
-            passed = Refined(batch, newest, 0, [], too_late)
+        news = news_of(new, border)
+        if not news.events:  # but a commit: small files were joined. It is not looked at again.
+            passed = Refined(batch, newest, 0, [], news.too_late)
             self._write_ledger(passed)
-            return passed if too_late else None
+            return passed if news.too_late else None
         trace = self._lake.added(schema.TRACE, None, newest)
         if held is not None:
             trace = trace.where(F.col("time") >= literal(held))
             new = new.where(F.col("time") >= literal(border))
-        made = _Step(self, trace, new, counts, batch == 0, border).run()
-        done = Refined(batch + 1, newest, sum(counts.values()), made, too_late)
+        made = _Step(self, trace, new, news, batch == 0, border).run()
+        done = Refined(batch + 1, newest, news.events, made, news.too_late)
         self._write_ledger(done)
         return done
 
@@ -126,7 +131,7 @@ class Increment:
         return (rows[-1].batch, rows[-1].snapshot) if rows else (0, None)
 
     def _write_ledger(self, done: Refined) -> None:
-        row = self._lake.spark.range(1).select(
+        row = self._lake.spark.range(0, 1, 1, 1).select(
             F.lit(done.batch).alias("batch"),
             F.lit(done.snapshot).alias("snapshot"),
             F.lit(done.events).alias("events"),
@@ -146,7 +151,7 @@ class _Step:
         parent: Increment,
         trace: DataFrame,
         new: DataFrame,
-        counts: Mapping[int, int],
+        news: News,
         first: bool,
         border: int,
     ) -> None:
@@ -156,8 +161,8 @@ class _Step:
         self._stage = parent._stage
         self._trace = trace
         self._new = new
-        self._minutes = sorted(counts)
-        self._events = sum(counts.values())
+        self._news = news
+        self._minutes = news.minutes
         self._first = first
         self._border = border
 
@@ -168,10 +173,11 @@ class _Step:
         spark, rows = self._lake.spark, self._rows_to_read()
         with paced(spark, rows):
             self._write_counts()
-        with paced(spark, rows // SMALLER):
-            state = State(self._lake, self._trace, self._minutes)
+        with paced(spark, self._news.rare):
+            state = State(self._lake, self._trace, self._news, self._news.rare < FEW_ROWS)
             run_in_order(state.work())
-            affected = Affected(self._lake, self._new, self._minutes, self._margin_us)
+        with paced(spark, rows // SMALLER):
+            affected = Affected(self._lake, self._new, self._news, self._margin_us)
             published = self._minutes if self._first else affected.publications(state)
         # What is before stays as it is: bronze has no longer what it was made of.
         published = [minute for minute in published if minute >= self._border]
@@ -181,24 +187,26 @@ class _Step:
             others = set() if self._first else affected.others(state)
             every = sorted({*self._minutes, *published, *others})
             self._write_gold(state, every)
-            run_in_order({table.path: ((), self._state_work(state, table)) for table in STATE})
+            self._write_state(state)
         return every
 
     def _rows_to_read(self) -> int:
         """About how many events deliveries are made from: new ones, and those around them."""
         if self._first:
-            return self._events
+            return self._news.events
         around = minutes_around(self._minutes, self._margin_us, 2 * self._margin_us)
         known = self._lake.read(schema.COUNTERS).where(within("minute", around))
         rows = known.where("event in ('delivered', 'duplicate')").agg(F.sum("count").alias("n"))
-        return self._events + (rows.collect()[0].n or 0)
+        return self._news.events + (rows.collect()[0].n or 0)
 
-    def _state_work(self, state: State, table: Table) -> Callable[[], None]:
-        def work() -> None:
+    def _write_state(self, state: State) -> None:
+        def write(table: Table) -> None:
             self._say(table)
             state.write(table)
 
-        return work
+        *others, runs = [table for table in STATE if table.name not in state.unchanged]
+        run_in_order({table.path: ((), partial(write, table)) for table in others})
+        write(runs)  # what was left unchanged is judged by them, also by a step that is run again
 
     def _say(self, table: Table) -> None:
         self._stage(table.path)
@@ -206,15 +214,15 @@ class _Step:
     # ---- silver
 
     def _write_counts(self) -> None:
-        """What follows from the events of each minute alone."""
+        """What follows from the events of each minute alone, as far as new ones tell of it."""
         events = self._trace.where(within("time", minutes_around(self._minutes, 0, 0)))
         # Neither reasons nor scores are told of single copies, which are most of a trace.
         others = events.where(F.col("class").isin(schema.RARE, schema.OTHER))
-        made = (
-            (schema.COUNTERS, counters(events)),
-            (schema.REASONS, reasons(others)),
-            (schema.SCORED, scored(others).coalesce(1)),
-        )
+        made = [(schema.COUNTERS, counters(events))]
+        if self._news.reasons:
+            made.append((schema.REASONS, reasons(others)))
+        if self._news.tell_of(SCORED):
+            made.append((schema.SCORED, scored(others).coalesce(1)))
         run_in_order({table.path: ((), self._count_work(table, rows)) for table, rows in made})
 
     def _count_work(self, table: Table, rows: DataFrame) -> Callable[[], None]:
@@ -292,24 +300,39 @@ class _Step:
     # ---- gold
 
     def _write_gold(self, state: State, minutes: list[int]) -> None:
+        """Every table that reads anything new."""
         scope = Scope(self._lake, self._gold, minutes, self._margin_us, state.made)
-        run_in_order(
-            {
-                name: (each.after, self._work(each, scope, minutes))
-                for name, each in self._gold.tables.items()
-            }
-        )
+        # Not stretches: of them each minute has its own, be they as they were.
+        unchanged = state.unchanged & {schema.SIGHTINGS.name}
+        if not self._news.reasons:
+            unchanged.add(schema.REASONS.name)
+        if not self._news.tell_of(SCORED):
+            unchanged.add(schema.SCORED.name)
 
-    def _work(self, gold: GoldTable, scope: Scope, minutes: list[int]) -> Callable[[], None]:
-        def work() -> None:
-            self._say(gold.table)
-            rows = gold.make(scope)
-            if gold.sums:
-                rows = with_totals(gold, rows, scope[gold.name], scope.totals(gold.name))
-            rows = as_declared(rows, gold.table.columns).coalesce(1)
-            if gold.table.layout is Layout.WHOLE:
-                self._lake.replace_whole(gold.table, rows)
+        def work(gold: GoldTable) -> None:
+            if gold.promise is not None and gold.promise not in state.promised.values():
+                unchanged.add(gold.name)
+                return
+            looked_at = Watched(scope)
+            rows = gold.make(looked_at)
+            if looked_at.names and looked_at.names - {gold.name} <= unchanged:
+                unchanged.add(gold.name)
             else:
-                self._lake.replace_minutes(gold.table, rows, minutes)
+                self._say(gold.table)
+                self._write(gold, rows, minutes)
+            scope.done.add(gold.name)
 
-        return work
+        tables = self._gold.tables
+        run_in_order({name: (each.after, partial(work, each)) for name, each in tables.items()})
+
+    def _write(self, gold: GoldTable, rows: DataFrame, minutes: list[int]) -> None:
+        if gold.table.layout is Layout.WHOLE:
+            self._lake.replace_whole(gold.table, rows.coalesce(1))
+        elif gold.sums:
+            before = self._lake.around(gold.table, minutes)
+            rows = as_declared(
+                with_totals(gold, rows, before, in_minutes(minutes)), gold.table.columns
+            )
+            self._lake.replace_around(gold.table, rows.coalesce(1), minutes)
+        else:
+            self._lake.replace_minutes(gold.table, rows.coalesce(1), minutes)

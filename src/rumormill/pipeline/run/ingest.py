@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from rumormill.capture import schema as captured
 from rumormill.pipeline.failures import PipelineError
-from rumormill.pipeline.lake.offsets import Batch, last_batch, properties
+from rumormill.pipeline.lake.offsets import Batch, last_batch, newest_batch, properties
 from rumormill.pipeline.lake.schema import CLASSES, MESSAGES, OTHER, TRACE
 from rumormill.pipeline.lake.store import Lake
 from rumormill.pipeline.run.parameters import RunParameters
@@ -80,7 +80,9 @@ class Ingest:
         rows = reader.option("place", text).load()
         told = properties(number, text, place.rows if self._strict else None)
         self._lake.append(self.table, self._as_stored(rows), told)
-        last = self._last_batch()
+        last = newest_batch(self._lake.spark, self._lake.name(self.table))
+        if last is None or last.number != number:  # upkeep was at work: then all commits are asked
+            last = self._last_batch()
         if last is None or (last.number, last.offsets) != (number, text):
             raise PipelineError(
                 f"{self._lake.name(self.table)}: the last batch is another's; is there a second"

@@ -20,6 +20,10 @@ QUICK: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "1",
+    # Rows that the driver holds: one task for them, not one for each core.
+    "spark.sql.leafNodeDefaultParallelism": "1",
+    # Looks through each plan once more, for a copy of few rows that it may save.
+    "spark.sql.execution.removeRedundantProjects": "false",
 }
 
 
@@ -29,12 +33,14 @@ def paced(spark: SparkSession, rows: int) -> Iterator[None]:
     if rows >= FEW_ROWS:
         yield
         return
-    before = {key: spark.conf.get(key) for key in QUICK}
+    before = {key: spark.conf.get(key, None) for key in QUICK}
     for key, value in QUICK.items():
         spark.conf.set(key, value)
     try:
         yield
     finally:
         for key, given in before.items():
-            if given is not None:
+            if given is None:
+                spark.conf.unset(key)
+            else:
                 spark.conf.set(key, given)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -23,6 +25,9 @@ from rumormill.pipeline.silver.columns import (
 )
 from rumormill.system.times import time_of
 
+AT_HAND: Final = 50_000
+"""Rows of a table, at most, that the driver keeps while gold is made."""
+
 
 class Scope:
     """Some minutes of the tables of a lake. Implements :class:`rumormill.pipeline.gold.Tables`."""
@@ -40,6 +45,16 @@ class Scope:
         self._tables.update({name: each.table for name, each in gold.tables.items()})
         self._minutes = sorted(minutes)
         self._made = made
+        self._shared = {
+            before
+            for each in gold.tables.values()
+            for before in each.after
+            if gold.tables[before].sums
+        }
+        self._at_hand: dict[str, DataFrame] = {}
+        self.done: set[str] = set()
+        """Gold tables that are up to date."""
+        self._lock = threading.Lock()
         self.margin_us = margin_us
 
     @property
@@ -59,11 +74,27 @@ class Scope:
             return self._whole(table)
         if table.layout is Layout.STRETCH:
             return self._overlapping(table)
-        return self._lake.read(table).where(in_minutes(self._minutes))
+        return self._rows(table).where(in_minutes(self._minutes))
 
     def totals(self, name: str) -> DataFrame:
         """The rows that are about all time."""
-        return self._lake.read(self._table(name)).where("minute is null")
+        return self._rows(self._table(name)).where("minute is null")
+
+    def _rows(self, table: Table) -> DataFrame:
+        """Those of these minutes and of all time, and maybe others.
+
+        What several gold tables read, each of them in several places, is brought here if it is
+        small: to plan so many readings takes longer than to read.
+        """
+        rows = self._lake.read(table)
+        if table.name not in self._shared & self.done:
+            return rows
+        with self._lock:
+            if table.name not in self._at_hand:
+                few = self._lake.rows_written(table) <= AT_HAND
+                wanted = rows.where(in_minutes(self._minutes) | F.col("minute").isNull())
+                self._at_hand[table.name] = settled(wanted) if few else rows
+            return self._at_hand[table.name]
 
     def recent(self, name: str, minutes: int) -> DataFrame:
         """Of each network, the rows of the last so many minutes that the table has any of it in.
@@ -107,3 +138,39 @@ class Scope:
                 "gold", f"there is no table {name!r}; there are {', '.join(self._tables)}"
             )
         return found
+
+
+class Watched:
+    """The same tables; it remembers which of them a function looked at."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self.margin_us = scope.margin_us
+        self.names: set[str] = set()
+
+    @property
+    def minutes(self) -> list[datetime]:
+        """As the scope has them; who asks may make rows of a minute that is in no table."""
+        self.names.add("minutes")
+        return self._scope.minutes
+
+    @property
+    def span(self) -> tuple[datetime, datetime]:
+        """As the scope has it."""
+        self.names.add("minutes")
+        return self._scope.span
+
+    def __getitem__(self, name: str) -> DataFrame:
+        """As the scope has it."""
+        self.names.add(name)
+        return self._scope[name]
+
+    def totals(self, name: str) -> DataFrame:
+        """As the scope has them."""
+        self.names.add(name)
+        return self._scope.totals(name)
+
+    def recent(self, name: str, minutes: int) -> DataFrame:
+        """As the scope has them."""
+        self.names.add(name)
+        return self._scope.recent(name, minutes)

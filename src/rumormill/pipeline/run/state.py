@@ -1,6 +1,7 @@
 """What must be known from earlier: who runs, who saw whom, who is subscribed, who is meshed.
 
-Made from what is stored and from the new events when a step begins, and written at its end.
+Made from what is stored and from the new events when a step begins, and written at its end. What
+the new events say nothing of stays as it is stored: it is neither made nor written.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pyspark.sql import functions as F
 from rumormill.pipeline.lake import schema
 from rumormill.pipeline.lake.schema import Layout, Table
 from rumormill.pipeline.lake.store import Lake
+from rumormill.pipeline.run.news import News
 from rumormill.pipeline.silver import runs as running
 from rumormill.pipeline.silver.columns import (
     HOUR_US,
@@ -29,19 +31,37 @@ from rumormill.pipeline.silver.mesh import mesh
 from rumormill.pipeline.silver.subscriptions import subscriptions
 from rumormill.system.times import micros_of
 
-STATE: Final = (schema.SIGHTINGS, schema.RUNS, schema.SUBSCRIPTIONS, schema.MESH)
+STATE: Final = (schema.SIGHTINGS, schema.SUBSCRIPTIONS, schema.MESH, schema.RUNS)
+"""Runs are written when the others are: whether those have to be made is asked of them."""
+
+OPENED: Final = "network_opened"
+SIGHTED: Final = ("peer_joined", "peer_left", "peer_identified")
+TELLING: Final = {
+    schema.SUBSCRIPTIONS.name: ("subscribed", "unsubscribed", "node_crashed", "peer_subscribed"),
+    schema.MESH.name: ("grafted", "pruned", "peer_left", "unsubscribed", "node_crashed"),
+}
+"""Events that stretches are made from."""
+TOLD: Final = ("network", "topic", "node", "peer", "time", "event", "reason", "fields")
+"""What of them."""
 
 
 class State:
     """The tables of state, brought up to date with the events of some minutes."""
 
-    def __init__(self, lake: Lake, trace: DataFrame, minutes: Sequence[int]) -> None:
+    def __init__(self, lake: Lake, trace: DataFrame, news: News, few: bool) -> None:
         self._lake = lake
         self._trace = trace
-        self._minutes = sorted(minutes)
+        self._news = news
+        self._few = few
+        """Whether few events are read: then those that are read over and over are read once."""
+        self._minutes = news.minutes
         self.since_us = self._minutes[0] - self._minutes[0] % HOUR_US
         """Stretches are made anew from here on: the hour of the first new event."""
         self.made: dict[str, DataFrame] = {}
+        self.stored: dict[str, DataFrame] = {}
+        """As they were; of stretches, those that were not told to be over at :attr:`since_us`."""
+        self.unchanged: set[str] = set()
+        """Those that are as they were."""
 
         rare = trace.where(F.col("class") == schema.RARE)
         self._rare = rare.where(F.col("time") >= literal(self.since_us))
@@ -56,17 +76,42 @@ class State:
             "mesh": (("runs",), lambda: self._make(schema.MESH, mesh)),
         }
 
+    def _keep(self, table: Table) -> None:
+        """Leave one as it is."""
+        self.made[table.name] = self.stored[table.name]
+        self.unchanged.add(table.name)
+
     def _make_sightings(self) -> None:
-        made = running.sightings(self._lately, self._lake.read(schema.SIGHTINGS))
-        self.made["sightings"] = settled(made)
+        stored = self.stored["sightings"] = settled(self._lake.read(schema.SIGHTINGS))
+        if self._news.tell_of(*SIGHTED):
+            self.made["sightings"] = settled(running.sightings(self._lately, stored))
+        else:
+            self._keep(schema.SIGHTINGS)
 
     def _make_runs(self) -> None:
-        made = running.runs(self._pieces(self._lately), self.made["sightings"])
-        self.made["runs"] = settled(made)
+        self.stored["runs"] = settled(self._lake.read(schema.RUNS))
+        found = settled(running.runs(self._pieces()))
+        self.made["runs"] = settled(running.with_ends(found, self.made["sightings"]))
 
     def _make(self, table: Table, make: Callable[..., DataFrame]) -> None:
-        stored = self._lake.stretches(table, self.since_us)
-        self.made[table.name] = settled(make(self._rare, stored, self.runs, self.since_us))
+        stored = settled(self._lake.stretches(table, self.since_us))
+        self.stored[table.name] = stored
+        if self._news.tell_of(*TELLING[table.name]) or self._runs_differ:
+            rare = self._rare.where(F.col("event").isin(*TELLING[table.name])).select(*TOLD)
+            rare = settled(rare) if self._few else rare
+            self.made[table.name] = settled(make(rare, stored, self.runs, self.since_us))
+        else:
+            self._keep(table)
+
+    @cached_property
+    def _runs_differ(self) -> bool:
+        """Whether any run begins or ended otherwise than before."""
+        end = F.when(F.col("ended"), F.col("last_at"))
+        before, now = (
+            set(each["runs"].select(*running.NODE, "since", end).collect())
+            for each in (self.stored, self.made)
+        )
+        return before != now
 
     @property
     def runs(self) -> DataFrame:
@@ -96,7 +141,7 @@ class State:
     @cached_property
     def promises(self) -> DataFrame:
         """What each network promises."""
-        return running.promises(self.runs)
+        return settled(running.promises(self.runs))
 
     @cached_property
     def promised(self) -> dict[str, str]:
@@ -110,29 +155,35 @@ class State:
 
     # ---- runs
 
-    def _pieces(self, lately: DataFrame) -> DataFrame:
-        opened = running.openings(lately)
-        stored = self._lake.read(schema.RUNS)
+    def _pieces(self) -> DataFrame:
+        stored = self.stored["runs"]
         counted = self._lake.read(schema.COUNTERS).where(in_minutes(self._minutes))
         pieces = running.stored_pieces(stored)
-        at = _minutes_of(opened, "at")
-        split = running.split_by(stored, opened)
-        spans = [(micros_of(row.since), micros_of(row.last_at)) for row in split.collect()]
-        if spans:
-            # An opening came late, in the midst of what was taken for one run.
-            around = within("minute", [(begin - MINUTE_US, end + 1) for begin, end in spans])
-            named = F.broadcast(split.select(*running.NODE).distinct())
-            more = self._lake.read(schema.COUNTERS).where(around)
-            counted = counted.unionByName(more.join(named, list(running.NODE), "left_semi"))
-            # These minutes may hold openings that are known already, of the runs beside it too.
-            known = _minutes_of(stored.where("opened"), "since").where(around)
-            at = at.union(known.join(named, list(running.NODE), "left_semi"))
-            pieces = self._without(split, stored)
-        at = at.distinct()
-        minutes = at.select(F.unix_micros("minute").alias("minute")).distinct().collect()
-        events = self._trace.where(in_minutes([row.minute for row in minutes], "time"))
-        active = running.activity(counted, events, at)
-        return pieces.unionByName(opened).unionByName(active)
+        # Openings that are known already; new ones come with what is around them.
+        at = _minutes_of(stored.where("opened"), "since").where(in_minutes(self._minutes))
+        if self._news.tell_of(OPENED):
+            opened = running.openings(self._lately)
+            at = at.union(_minutes_of(opened, "at"))
+            split = settled(running.split_by(stored, opened))
+            spans = [(micros_of(row.since), micros_of(row.last_at)) for row in split.collect()]
+            if spans:
+                # An opening came late, in the midst of what was taken for one run.
+                around = within("minute", [(begin - MINUTE_US, end + 1) for begin, end in spans])
+                named = F.broadcast(split.select(*running.NODE).distinct())
+                more = self._lake.read(schema.COUNTERS).where(around)
+                counted = counted.unionByName(more.join(named, list(running.NODE), "left_semi"))
+                # These minutes may hold openings that are known, of the runs beside it too.
+                known = _minutes_of(stored.where("opened"), "since").where(around)
+                at = at.union(known.join(named, list(running.NODE), "left_semi"))
+                pieces = self._without(split, stored)
+            pieces = pieces.unionByName(opened)
+        at = settled(at.distinct())
+        rows = at.select(F.unix_micros("minute").alias("minute")).collect()
+        minutes = {row.minute for row in rows}
+        if not minutes:
+            return pieces.unionByName(running.quiet_activity(counted))
+        events = self._trace.where(in_minutes(minutes, "time"))
+        return pieces.unionByName(running.activity(counted, events, at))
 
     def _without(self, split: DataFrame, stored: DataFrame) -> DataFrame:
         """Stored runs; of those that are to be made anew, only that they began."""

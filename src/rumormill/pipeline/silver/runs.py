@@ -45,20 +45,27 @@ def openings(rare: DataFrame) -> DataFrame:
     )
 
 
+def quiet_activity(counters: DataFrame) -> DataFrame:
+    """Between which times each node did anything, by minutes in which none opened."""
+    whole = counters.groupBy(*NODE, "minute").agg(
+        F.min("first_at").alias("at"), F.max("last_at").alias("last")
+    )
+    return _as_pieces(whole.drop("minute"))
+
+
 def activity(counters: DataFrame, events: DataFrame, opening_minutes: DataFrame) -> DataFrame:
-    """Between which times each node did anything, by minutes; event by event where it opened.
+    """The same, event by event where a node opened.
 
     ``opening_minutes``: network, node and minute of openings. Within such a minute, events before
     the opening belong to another run than those after it.
     """
     keys = [*NODE, "minute"]
     calm = counters.join(F.broadcast(opening_minutes), keys, "left_anti")
-    whole = calm.groupBy(*keys).agg(F.min("first_at").alias("at"), F.max("last_at").alias("last"))
     busy = events.withColumn("minute", minute_of(F.col("time"))).join(
         F.broadcast(opening_minutes), keys, "left_semi"
     )
     each = busy.select(*NODE, F.col("time").alias("at"), F.col("time").alias("last"))
-    return _as_pieces(whole.drop("minute").unionByName(each))
+    return quiet_activity(calm).unionByName(_as_pieces(each))
 
 
 def _as_pieces(times: DataFrame) -> DataFrame:
@@ -77,8 +84,12 @@ def stored_pieces(runs: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def runs(pieces: DataFrame, sightings: DataFrame) -> DataFrame:
-    """All runs; each piece belongs to the last opening that is not after it."""
+def runs(pieces: DataFrame) -> DataFrame:
+    """All runs; each piece belongs to the last opening that is not after it.
+
+    ``later`` is when the next one begins: whether the last of a node is over, its peers tell
+    (:func:`with_ends`).
+    """
     order = Window.partitionBy(*NODE).orderBy("at", F.col("opened").desc())
     opened_at = F.last(F.when(F.col("opened"), F.col("at")), ignorenulls=True).over(order)
     found = (
@@ -93,11 +104,15 @@ def runs(pieces: DataFrame, sightings: DataFrame) -> DataFrame:
         )
     )
     later = F.lead("since").over(Window.partitionBy(*NODE).orderBy("since"))
-    last = found.withColumn("later", later)
-    gone = _gone(last.where("later is null"), sightings)
+    return found.withColumn("later", later)
+
+
+def with_ends(runs: DataFrame, sightings: DataFrame) -> DataFrame:
+    """Runs as they are stored: with whether they are over."""
+    gone = _gone(runs.where("later is null"), sightings)
     ended = F.col("later").isNotNull() | F.coalesce("gone", F.lit(False))
     return as_declared(
-        last.join(gone, [*NODE, "since"], "left").withColumn("ended", ended), RUNS.columns
+        runs.join(gone, [*NODE, "since"], "left").withColumn("ended", ended), RUNS.columns
     )
 
 
@@ -106,8 +121,12 @@ def _gone(last: DataFrame, sightings: DataFrame) -> DataFrame:
     witnesses = last.select(
         "network", F.col("node").alias("witness"), F.col("last_at").alias("witness_until")
     )
-    seen = sightings.join(last.select(*NODE, "since", "last_at"), list(NODE)).join(
-        witnesses, ["network", "witness"]
+    # Of whom nobody saw leave, nothing has to be asked.
+    doubted = sightings.where("not present").select(*NODE).distinct()
+    seen = (
+        sightings.join(doubted, list(NODE), "left_semi")
+        .join(last.select(*NODE, "since", "last_at"), list(NODE))
+        .join(witnesses, ["network", "witness"])
     )
     grace = F.expr(GRACE)
     left = ~F.col("present") & (F.col("at") >= F.col("last_at") - grace)
