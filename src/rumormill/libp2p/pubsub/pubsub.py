@@ -39,6 +39,7 @@ from rumormill.core.machine import (
     Unsubscribe,
     Writable,
 )
+from rumormill.core.receipt import Receipt
 from rumormill.core.trace import TraceEvent, type_of_field
 from rumormill.libp2p.effects import (
     BeginRelay,
@@ -54,6 +55,7 @@ from rumormill.libp2p.effects import (
     StreamRestarted,
 )
 from rumormill.libp2p.pubsub.blacklist import BlacklistedPeers
+from rumormill.libp2p.pubsub.guard import Guard
 from rumormill.libp2p.pubsub.inbox import Inbox
 from rumormill.libp2p.pubsub.intake import Intake
 from rumormill.libp2p.pubsub.lane import Parcel
@@ -65,7 +67,7 @@ from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.publisher import Publisher
 from rumormill.libp2p.pubsub.replays import AuthorStore
 from rumormill.libp2p.pubsub.router import Router
-from rumormill.libp2p.pubsub.rules import RuleBook
+from rumormill.libp2p.pubsub.rules import RuleBook, Rules
 from rumormill.libp2p.pubsub.subscriptions import SubscriptionFilter, SubscriptionTable
 from rumormill.libp2p.pubsub.toll import Toll
 from rumormill.libp2p.pubsub.usefulness import Usefulness
@@ -99,12 +101,14 @@ class Pubsub:
         subscription_filter: SubscriptionFilter | None = None,
         first_sequence: int | None = None,
         author_store: AuthorStore | None = None,
+        guard: Guard | None = None,
     ) -> None:
         """``name_of`` turns a ``from`` field into a peer's name, ``id_of`` does the reverse; by
         default base58. ``address_book`` is the host's, where there is one.
 
         ``first_sequence`` is our first message's number; by default its time in nanoseconds.
-        ``author_store`` keeps what ``refuse_replays`` has to remember over a restart.
+        ``author_store`` keeps what ``refuse_replays`` has to remember over a restart. ``guard`` is
+        asked about messages of topics that have one.
         """
         self.node = node
         self.author = author
@@ -132,6 +136,9 @@ class Pubsub:
         self._handlers: dict[type, Callable[[Any, float], None]] = {}
         self._refusals = self.outbox.refusals
         router.attach(self)
+        self.guard = guard or Guard()
+        """What single topics ask of messages."""
+        self.guard.attach(self)
         self.table = SubscriptionTable(self.parameters.max_topics_per_peer)
         """Who listens to what."""
         self.use = Usefulness(
@@ -144,13 +151,17 @@ class Pubsub:
         """Who is of use, and what for; :attr:`usefulness` asks it."""
         self.usefulness = self.use.of
         """Of how much use a peer is at a time, from 0 on; see :mod:`.usefulness`."""
-        self.listeners = Listeners((*router.parts(), router.discipline(), router, self.use))
-        """Who hears what happens: the router, and the parts that it is made of."""
+        self.listeners = Listeners(
+            (*router.parts(), router.discipline(), router, self.use, self.guard)
+        )
+        """Who hears what happens: the router, the parts that it is made of, and the guard."""
         self.toll = Toll(self)
         """What peers pay for the work that they make us do."""
         self.blacklisted = BlacklistedPeers(self.parameters.blacklist)
         """Whom we have nothing to do with."""
         rules = RuleBook(self.parameters)
+        self.rules_of: Callable[[str], Rules] = rules.of
+        """The rules of a topic."""
         self._intake = Intake(self, network, rules, self.name_of, author_store)
         self._publisher = Publisher(self, self._intake, rules, first_sequence)
         self.allows = subscription_filter or self.parameters.subscription_filter()
@@ -206,6 +217,9 @@ class Pubsub:
         due = self.router.next_wake()
         if due is not None and due <= now:
             self.router.wake(now)
+        due = self.guard.next_wake()
+        if due is not None and due <= now:
+            self.guard.wake(now)
         if self.outbox.expires <= now:
             self.outbox.expire(now)
         self.outbox.flush(now)
@@ -215,7 +229,10 @@ class Pubsub:
         """At once if something waits to be sent, else when the router wants it or time is up."""
         if self.outbox.waiting:
             return self._now
-        times = self._intake.seen.next_expiry(), self.router.next_wake(), self.outbox.expires
+        times = (
+            self._intake.seen.next_expiry(), self.router.next_wake(), self.outbox.expires,
+            self.guard.next_wake(),
+        )  # fmt: skip
         soonest = min([time for time in times if time is not None])
         return None if soonest == NEVER else soonest
 
@@ -454,6 +471,23 @@ class Pubsub:
             self.emit(trace.REJECTED, peer=peer, reason="blacklisted_peer")
             self.effects.append(Drop(peer, "blacklisted"))
             self._on_peer_left(PeerLeft(peer, "blacklisted"), now)
+
+    # ---- what the guard may ask for
+
+    def publish_quietly(self, topic: str, data: bytes, now: float) -> Receipt:
+        """Publish something that the application has not asked for."""
+        return self._publisher.send_out((topic,), data, now)
+
+    def deliver_late(self, message: WireMessage, source: Peer, now: float) -> None:
+        """Deliver a message that was passed on earlier and can be read only now."""
+        self._intake.deliver(message, source, now)
+
+    def take_part(self, topic: str, wanted: bool, now: float) -> None:
+        """Relay a topic, or no longer."""
+        if wanted:
+            self._own_topics.begin_relay(BeginRelay(topic), now)
+        else:
+            self._own_topics.end_relay(EndRelay(topic), now)
 
     # ---- passing on
 
