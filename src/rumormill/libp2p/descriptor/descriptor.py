@@ -226,9 +226,7 @@ class Words(Generic[Mode]):
         return tuple(self._words)
 
 
-AUTH_WORDS: Final = Words(
-    "auth", {"none": AuthMode.NONE, "key": AuthMode.KEY, "wot": AuthMode.WOT}
-)
+AUTH_WORDS: Final = Words("auth", {"none": AuthMode.NONE, "key": AuthMode.KEY, "wot": AuthMode.WOT})
 ENCRYPTION_WORDS: Final = Words(
     "enc",
     {

@@ -1,10 +1,11 @@
-"""Who is trusted on a topic (``WOT``): those listed in its descriptor, and whom a trusted peer trusts.
+"""Who is trusted on a topic (``WOT``): those that it lists, and whom a trusted peer trusts.
 
 What counts of an issuer and a subject is the issuer's last word. A peer is trusted if a chain of
-words that have not ended leads to it from a listed one; in what order they came does not matter, and
-a circle that no listed peer leads into is worth nothing. Whoever was trusted only through a peer
-that is revoked is out with it. A listed peer's revocation is a ban: it counts whoever else trusts
-the banned. The listed ones themselves cannot be revoked, as they are what the topic is made of.
+words that have not ended leads to it from a listed one; in what order they came does not matter,
+and a circle that no listed peer leads into is worth nothing. Whoever was trusted only through a
+peer that is revoked is out with it. A listed peer's revocation is a ban: it counts whoever else
+trusts the banned. The listed ones themselves cannot be revoked, as they are what the topic is made
+of.
 
 Everything is bounded. Words of issuers that nobody trusts (yet: theirs may have come before that
 of who trusts them) have a small place of their own, where strangers push out strangers. Past the

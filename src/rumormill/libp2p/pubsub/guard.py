@@ -63,14 +63,16 @@ class GuardServices(Protocol):
     author: Author
     node: Peer
 
-    def on_input(
-        self, kind: type[InputType], handler: Callable[[InputType, float], None]
-    ) -> None:
+    def on_input(self, kind: type[InputType], handler: Callable[[InputType, float], None]) -> None:
         """Take a kind of input that pubsub itself does not know. Only in :meth:`Guard.attach`."""
         ...
 
     def rules_of(self, topic: str) -> Rules:
         """The rules of a topic."""
+        ...
+
+    def wants(self, topic: str) -> bool:
+        """Whether the application wants the messages of a topic."""
         ...
 
     def publish_quietly(self, topic: str, data: bytes, now: float) -> Receipt:

@@ -4,7 +4,7 @@ In this order, the cheap before the costly: do we want it, does its shape fit th
 it our own, does the topic's guard refuse it (where it has one), can its data be read (where it has
 a transform), have we seen it, is it a replay, is it being checked already. Only then comes the
 check, which is an effect: the signature, and what validators the user has. Only a genuine message
-marks its id as seen, so a forged copy cannot keep the true one out. A guard is asked once more then.
+marks its id as seen, so a forged copy cannot keep the true one out. Then the guard is asked again.
 """
 
 from __future__ import annotations
