@@ -63,13 +63,13 @@ class ControlGuard(TopicGuard):
         """See :class:`TopicGuard`."""
         try:
             control = decode_control(message.data)
-            news = self.take_edges(control.edges, source, now)
+            news = bool(self.take_edges(control.edges, source, now))
         except RemoteProtocolError as error:
             return Refusal(error.reason)
         author = message.sender_id or b""
         trusted = self._topic.trust.trusts(author, now)
         if trusted:
-            news = self._take_keys(author, control.keys, now) or bool(news)
+            news = self._take_keys(author, control.keys, now) or news
             for ask in control.asks:
                 self._telling.asked(ask, now)
         if control.known:

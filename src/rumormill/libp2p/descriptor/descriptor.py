@@ -198,7 +198,7 @@ class TopicDescriptor:
         return found
 
 
-Mode = TypeVar("Mode", AuthMode, EncryptionMode)
+Mode = TypeVar("Mode", bound=enum.IntEnum)
 
 
 class Words(Generic[Mode]):
@@ -206,7 +206,7 @@ class Words(Generic[Mode]):
 
     def __init__(self, key: str, words: dict[str, Mode]) -> None:
         self._key = key
-        self._words = words
+        self._words: dict[str, Mode] = words
 
     def read(self, word: str) -> Mode:
         """The mode of a word; :class:`ConfigError` lists them all for one that is none."""

@@ -39,7 +39,7 @@ class SealedKey(NamedTuple):
     """For each peer a tag of 8 bytes, by which it finds its own, and its box."""
 
     @property
-    def count(self) -> int:
+    def readers(self) -> int:
         """How many peers can open it."""
         return len(self.entries) // ENTRY_SIZE
 

@@ -75,6 +75,8 @@ class TrustGraph:
         self.version = 0
         """Grows whenever somebody begins or ceases to be trusted, as far as :meth:`trusted` was
         asked."""
+        self.changes = 0
+        """Grows with each edge that is kept: for who writes them down."""
         self.pushed_out = 0
         """Edges that were lost for want of room, since this was last set to 0."""
 
@@ -203,6 +205,7 @@ class TrustGraph:
                 self.pushed_out += 1
                 return False
         self._edges[pair] = edge
+        self.changes += 1
         self._by_issuer.setdefault(edge.issuer, {})[edge.subject] = edge
         return True
 

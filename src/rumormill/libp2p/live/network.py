@@ -30,6 +30,8 @@ from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities, check_topic
 from rumormill.core.trace import CONNECTION_REFUSED, DROPPED, SLOW_PEER, TraceEvent
 from rumormill.core.transport import Dial, Listening, TransportInput
+from rumormill.libp2p.descriptor import events as descriptor_events
+from rumormill.libp2p.descriptor.private_topics import PrivateTopics
 from rumormill.libp2p.effects import (
     BeginRelay,
     Blacklist,
@@ -54,6 +56,7 @@ from rumormill.libp2p.host.keeper import STREAM_REFUSED
 from rumormill.libp2p.host.pubsub_streams import STREAM_LOST
 from rumormill.libp2p.live.addresses import Multiaddrs
 from rumormill.libp2p.live.author_file import AuthorFile
+from rumormill.libp2p.live.described_network import AnyTopic, DescribedNetwork
 from rumormill.libp2p.live.key_file import load_or_create_key, new_key
 from rumormill.libp2p.live.partial_topic import PartialTopic, PartialTopics
 from rumormill.libp2p.live.settings import Libp2pSettings
@@ -72,7 +75,6 @@ from rumormill.libp2p.wire.signing import verify
 from rumormill.live.checker import Subject
 from rumormill.live.dials import Dials
 from rumormill.live.driver import Driver
-from rumormill.live.message_network import MessageNetwork
 from rumormill.live.transports.tcp import Tcp
 
 DRAIN_INTERVAL = 0.005
@@ -86,24 +88,31 @@ if os.environ.get("RUMORMILL_NATIVE") == "0":
     use_native(False)
 
 
-class Libp2pNetwork(MessageNetwork):
+class Libp2pNetwork(DescribedNetwork):
     """A gossipsub, floodsub or randomsub network."""
 
     repeatable: ClassVar[frozenset[str]] = frozenset(
-        (STREAM_REFUSED, STREAM_LOST, EXTENSION_TESTED, PARTS_TAKEN, PARTS_OFFERED)
-    )
+        (
+            STREAM_REFUSED, STREAM_LOST, EXTENSION_TESTED, PARTS_TAKEN, PARTS_OFFERED,
+            *descriptor_events.REPEATABLE,
+        )
+    )  # fmt: skip
 
     def __init__(self, name: str, settings: Libp2pSettings) -> None:
         key_file = settings.live.key_file
         identity = new_key() if key_file is None else load_or_create_key(key_file)
         self._settings = settings
         self._authors = _author_store(settings)
-        self._pubsub = _pubsub(name, settings, identity, self._authors)
+        self._private = PrivateTopics(
+            random.SystemRandom(), judged=lambda topic: topic in self._validators
+        )
+        self._pubsub = _pubsub(name, settings, identity, self._authors, self._private)
         self._host = _host(settings, identity, self._pubsub)
         self._names = PeerNames()
         self._driver: Driver[
             MessageInput | TopicCommand | TransportInput | Dial | Blacklist | RouterInput
         ] = Driver(self._host)
+        self._tell = self._driver.feed
         super().__init__(
             name=name,
             id=identity.peer,
@@ -146,15 +155,15 @@ class Libp2pNetwork(MessageNetwork):
         """Whom we are connected to."""
         return self._host.peers()
 
-    def subscribers(self, topic: str) -> tuple[str, ...]:
+    def subscribers(self, topic: AnyTopic) -> tuple[str, ...]:
         """Connected peers that listen to the topic."""
-        return tuple(self._pubsub.subscribers(topic))
+        return tuple(self._pubsub.subscribers(self.text_of(topic)))
 
-    def mesh(self, topic: str) -> tuple[str, ...]:
+    def mesh(self, topic: AnyTopic) -> tuple[str, ...]:
         """The mesh of the topic; in floodsub, everybody who listens to it; in randomsub, those who
         get every message without a throw of the dice.
         """
-        return self._pubsub.mesh(topic)
+        return self._pubsub.mesh(self.text_of(topic))
 
     def _messages(self, wire: WireMessage, peer: str | None) -> Iterator[Message]:
         """What the validators of the message's topics are to see."""
@@ -167,6 +176,9 @@ class Libp2pNetwork(MessageNetwork):
             fields["sequence"] = int.from_bytes(wire.sequence, "big")
         for topic in wire.topics:
             if topic in self._validators:
+                guard = self._private.data_guard(topic)
+                if guard is not None and not guard.open_for_validators(wire):
+                    continue  # what cannot be read is passed on, and not delivered
                 yield Message(topic, wire.data, sender, wire.id, self.name, peer, now, fields)
 
     # ---- scores
@@ -276,6 +288,8 @@ class Libp2pNetwork(MessageNetwork):
             raise LocalProtocolError(
                 "there are no partial messages here: open gossipsub with partial_messages=True"
             )
+        if self._private.topic(topic) is not None:
+            raise LocalProtocolError(f"{topic!r} has a descriptor, so there are no parts of it")
         command = OpenPartial(topic, request, make)
         return self._partial.open(command, buffer=buffer, listen=listen)
 
@@ -372,7 +386,11 @@ def _author_store(settings: Libp2pSettings) -> AuthorStore | None:
 
 
 def _pubsub(
-    name: str, settings: Libp2pSettings, identity: PrivateKey, authors: AuthorStore | None
+    name: str,
+    settings: Libp2pSettings,
+    identity: PrivateKey,
+    authors: AuthorStore | None,
+    guard: PrivateTopics,
 ) -> Pubsub:
     router: Router | None = settings.live.router
     if router is None:
@@ -386,6 +404,7 @@ def _pubsub(
         network=name,
         address_book=AddressBook(settings.host.max_peer_records),
         author_store=authors,
+        guard=guard,
     )
 
 
