@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from rumormill.core.machine import Publish, Published, Subscribe, Verdict
 from rumormill.core.receipt import Receipt
@@ -80,7 +81,7 @@ class PrivateNetwork:
         self.guards: dict[str, PrivateTopics] = {}
         for name in names:
             self.simulation.add_node(peer_of(name), self.machine(name))
-        for a, b in zip(names, names[1:], strict=False) if pairs is None else pairs:
+        for a, b in pairwise(names) if pairs is None else pairs:
             self.simulation.connect(peer_of(a), peer_of(b))
 
     def machine(self, name: str) -> Pubsub:

@@ -1,4 +1,4 @@
-"""Topics with descriptors in a line of nodes, in virtual time: what dies where, and what arrives."""
+"""Topics with descriptors in a line of nodes, in virtual time: what dies, and what arrives."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_an_untrusted_message_dies_at_the_first_node_that_knows_the_descriptor()
     network.publish("mallory", topic, b"forbidden")
     network.publish("ann", topic, b"allowed")
     network.run(3.0)
-    assert {name: network.got(name) for name in LINE} == dict.fromkeys(LINE, [b"allowed"])
+    assert all(network.got(name) == [b"allowed"] for name in LINE)
     rejected = network.events("ann", REJECTED)  # once, and when gossip offered it again
     assert {each.fields["reason"] for each in rejected} == {"untrusted_author"}
     assert {each.peer for each in rejected} == {peer_of("mallory")}
