@@ -44,18 +44,20 @@ class TopicWatch:
         """Look after a topic's files from now on; raises what is wrong with them now."""
         if topic.topic_id in self._topics:
             return
-        self._topics[topic.topic_id] = topic
+        state = self._state(topic)
         self._take(topic)
-        self._seen[topic.topic_id] = self._state(topic)
+        self._topics[topic.topic_id], self._seen[topic.topic_id] = topic, state
         if self._task is None:
             self._task = asyncio.ensure_future(self._watch())
 
     async def close(self) -> None:
-        """Write for the last time."""
+        """Write for the last time; raises what is wrong with it."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
-            await self._look()
+        for name, topic in self._topics.items():
+            if topic.descriptor.auth.mode is AuthMode.WOT:
+                await asyncio.to_thread(self._save, topic, self._edges(name))
 
     async def _watch(self) -> None:
         while True:
@@ -64,13 +66,14 @@ class TopicWatch:
 
     async def _look(self) -> None:
         for name, topic in list(self._topics.items()):
-            if self._seen[name] == self._state(topic):
+            state = self._state(topic)  # before they are read: what changes meanwhile is seen later
+            if self._seen[name] == state:
                 continue
             try:
                 self._take(topic)
                 if topic.descriptor.auth.mode is AuthMode.WOT:
                     await asyncio.to_thread(self._save, topic, self._edges(name))
-                self._seen[name] = self._state(topic)
+                self._seen[name] = state
             except (ConfigError, OSError) as error:
                 self._emit(
                     DROPPED, name, what="topic_file", reason="not_read_or_saved",
