@@ -40,6 +40,7 @@ EXCHANGE = "peer exchange with signed records"
 EXTENSIONS = "the handshake of extensions"
 PARTS = "messages in parts"
 COMPOSITION = "fanout and subnets, whoever the ten nodes are"
+PRIVATE_TOPIC = "a private topic, relayed by who cannot read it"
 IDENTIFY = "Noise, yamux, identify"
 PING = "ping"
 STREAMS = "streams under load"
@@ -113,6 +114,7 @@ LIBP2P_ROWS = (
     (PARTS, OURS),
     (PARTS, THEIRS),
     (COMPOSITION, BOTH),
+    (PRIVATE_TOPIC, OURS),
 )
 
 BEP50_ROWS = (
@@ -186,7 +188,7 @@ LIBP2P_ABSENT: dict[tuple[str, str], str] = {
     (PARTS, "go"): "a matter of the extension: tested with rust",
     **{
         (behaviour, "py"): "tested with the others"
-        for behaviour in (CALM, DONT_WANT, EXCHANGE, COMPOSITION)
+        for behaviour in (CALM, DONT_WANT, EXCHANGE, COMPOSITION, PRIVATE_TOPIC)
     },
 }
 """Cells that no test can fill, and why."""
