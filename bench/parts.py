@@ -18,6 +18,7 @@ from bench import (
     mesh,
     overlay_scale,
     pair,
+    private,
     trace_import,
     versions,
 )
@@ -33,6 +34,7 @@ from bench.mesh_goals import mesh_goals
 from bench.mesh_tables import mesh_tables
 from bench.ndn import part as ndn
 from bench.ndn.tables import ndn_goals, ndn_tables
+from bench.private import private_goals, private_tables
 from bench.progress import Progress
 from bench.scale_tables import scale_goals, scale_tables
 from bench.siege import siege
@@ -92,6 +94,7 @@ PARTS = {
     "mesh": Part(mesh.run, mesh.MeshPlan(), mesh.QUICK, mesh_tables, mesh_goals, peers=True),
     "codec": Part(codec.run, codec.CodecPlan(), codec.QUICK, codec_tables),
     "gossip": Part(gossip.run, gossip.GossipPlan(), gossip.QUICK, gossip_tables, gossip_goals),
+    "private": Part(private.run, private.PrivatePlan(), private.QUICK, private_tables, private_goals),  # noqa: E501
     "capture": Part(capture.run, capture.CapturePlan(), capture.QUICK, capture_tables, capture_goals),  # noqa: E501
     "import": Part(trace_import.run, trace_import.ImportPlan(), trace_import.QUICK, import_tables),
     "source": Part(source.run, source.SourcePlan(), source.QUICK, source_tables, source_goals),

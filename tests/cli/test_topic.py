@@ -57,7 +57,7 @@ def test_keys_are_rotated_until_the_reserve_is_empty(capsys: pytest.CaptureFixtu
     rotated = told(capsys, "topic", "rotate", "--topic-file", "weather.topic")
     assert (rotated["keys"], rotated["reserve"]) == ("2 of 2 in use here", 0)
     code, _, err = run(capsys, "topic", "rotate", "--topic-file", "weather.topic")
-    assert code == 1 and "make a new topic" in err
+    assert code == 2 and "make a new topic" in err
 
 
 def test_trust_is_given_and_taken_in_a_file(capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,7 +110,7 @@ def test_who_is_not_trusted_cannot_trust_and_a_topic_may_have_no_web(
         peer = ann if key == "bob.key" else bob
         given = ("--topic-file", file, "--key-file", key)
         code, _, err = run(capsys, "topic", "trust", "add", peer, *given)
-        assert code == 1 and words in err
+        assert code == 2 and words in err
 
 
 @pytest.mark.parametrize("command", ["sub", "pub"])

@@ -77,7 +77,7 @@ def test_a_reader_reads_and_an_outsider_does_not() -> None:
     assert bob.take(ANN.peer_id, announced(ann), BOB.peer_id, BOB.unseal, 100.0) == "ours"
     assert cid.take(ANN.peer_id, announced(ann), CID.peer_id, CID.unseal, 100.0) == "not_for_us"
     reader = bob.reader(ANN.peer_id, announced(ann).id)
-    assert reader is not None and reader.open(sealed[HEAD_SIZE:], b"about") == b"rain"
+    assert reader is not None and reader.open(sealed, b"about", HEAD_SIZE) == b"rain"
     assert cid.reader(ANN.peer_id, announced(ann).id) is None
     assert not cid.lacks(ANN.peer_id, announced(ann).id)
 

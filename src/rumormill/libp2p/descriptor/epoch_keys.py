@@ -122,7 +122,7 @@ class EpochKeys:
     def seal(self, data: bytes, about: bytes) -> bytes:
         """The data as it is sent; :meth:`renew` must have been called."""
         assert self.own is not None
-        return FORM + self.own.id + self.own.writer.seal(data, about)
+        return self.own.writer.seal(data, about, FORM + self.own.id)
 
     # ---- those of others
 

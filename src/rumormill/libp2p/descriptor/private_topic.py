@@ -16,6 +16,7 @@ from rumormill.libp2p.descriptor.sealed_data import HEAD_SIZE, about, key_id_of
 from rumormill.libp2p.descriptor.shared_keys import SharedKeys
 from rumormill.libp2p.descriptor.trust import TrustGraph
 from rumormill.libp2p.descriptor.waiting_room import KeyName, Waiting, WaitingRoom
+from rumormill.libp2p.descriptor.xchacha import Reader
 from rumormill.libp2p.pubsub.guard import GuardServices
 from rumormill.libp2p.wire.message import WireMessage
 
@@ -48,30 +49,23 @@ class PrivateTopic:
             self.shared = SharedKeys(descriptor.encryption.key_hashes, entropy)
         elif mode is EncryptionMode.WOT:
             self.epochs = EpochKeys(descriptor.digest, entropy)
+        # Looked up for every message, so worked out here.
+        self.open_to_all = descriptor.auth.mode is AuthMode.NONE
+        """Whether anyone may publish."""
+        self.encrypted = mode is not EncryptionMode.NONE
+        """Whether messages are."""
+        self.has_control = descriptor.auth.mode is AuthMode.WOT or self.epochs is not None
+        """Whether there is a control topic: where trust is spread, or keys are."""
+        self._digest = descriptor.digest
         self.waiting = WaitingRoom()
         self.restless_until = now + SETTLING
         self._seen_version = 0
-
-    @property
-    def open_to_all(self) -> bool:
-        """Whether anyone may publish."""
-        return self.descriptor.auth.mode is AuthMode.NONE
-
-    @property
-    def has_control(self) -> bool:
-        """Whether there is a control topic: where trust is spread, or keys are."""
-        return self.descriptor.auth.mode is AuthMode.WOT or self.epochs is not None
-
-    @property
-    def encrypted(self) -> bool:
-        """Whether messages are."""
-        return self.shared is not None or self.epochs is not None
 
     # ---- who may publish
 
     def may_publish(self, author: bytes | None, now: float) -> bool:
         """Whether messages of the author are welcome."""
-        return self.open_to_all or (author is not None and self.trust.trusts(author, now))
+        return self.open_to_all or author in self.trust.trusted(now)
 
     def look_at_trust(self, now: float) -> None:
         """Notice it if somebody began or ceased to be trusted."""
@@ -89,20 +83,21 @@ class PrivateTopic:
 
     def seal(self, data: bytes, sequence: int, now: float) -> bytes:
         """What is on the wire for data of our own."""
-        name = self.descriptor.name
         if not self.may_publish(self.us, now):
             why = "lists it not" if self.descriptor.auth.mode is AuthMode.KEY else "trusts it not"
+            name = self.descriptor.name
             raise LocalProtocolError(
                 f"{self._pubsub.node} may not publish on {name!r}: the topic {why}"
             )
         if not self.encrypted:
             return data
-        bound = about(self.descriptor.digest, self.us, sequence.to_bytes(8, "big"))
+        bound = about(self._digest, self.us, sequence.to_bytes(8, "big"))
         if self.epochs is not None:
             return self.epochs.seal(data, bound)
         assert self.shared is not None
         sealed = self.shared.seal(data, bound)
         if sealed is None:
+            name = self.descriptor.name
             raise LocalProtocolError(f"{name!r} is encrypted, and none of its keys is here")
         return sealed
 
@@ -129,6 +124,13 @@ class PrivateTopic:
         key_id = key_id_of(message.data)
         return (b"" if self.shared is not None else message.sender_id or b""), key_id
 
+    def reader(self, key: KeyName) -> Reader | None:
+        """What reads messages under a key; None if we do not have it."""
+        author, key_id = key
+        if self.shared is not None:
+            return self.shared.reader(key_id)
+        return None if self.epochs is None else self.epochs.reader(author, key_id)
+
     def lacks(self, key: KeyName) -> bool:
         """Whether the key may still come."""
         author, key_id = key
@@ -137,21 +139,10 @@ class PrivateTopic:
             return len(self.shared) > 0 and self.shared.missing(key_id)
         return self.epochs is not None and self.epochs.lacks(author, key_id)
 
-    def can_read(self, key: KeyName) -> bool:
-        """Whether we have the key."""
-        author, key_id = key
-        if self.shared is not None:
-            return self.shared.knows(key_id) and not self.shared.missing(key_id)
-        return self.epochs is not None and self.epochs.reader(author, key_id) is not None
-
-    def read(self, key: KeyName, message: WireMessage) -> bytes | None:
-        """The data of a message under a key that we have; None if it was not made for this."""
-        author, key_id = key
-        bound = about(self.descriptor.digest, message.sender_id or b"", message.sequence or b"")
-        if self.shared is not None:
-            return self.shared.open(key_id, message.data[HEAD_SIZE:], bound)
-        reader = None if self.epochs is None else self.epochs.reader(author, key_id)
-        return None if reader is None else reader.open(message.data[HEAD_SIZE:], bound)
+    def read(self, reader: Reader, message: WireMessage) -> bytes | None:
+        """The data of a message; None if it was not encrypted for this."""
+        bound = about(self._digest, message.sender_id or b"", message.sequence or b"")
+        return reader.open(message.data, bound, HEAD_SIZE)
 
     def wait(self, key: KeyName, message: WireMessage, source: Peer, now: float) -> None:
         """Let a message wait for its key."""
@@ -167,8 +158,9 @@ class PrivateTopic:
 
     def key_came(self, key: KeyName, now: float) -> None:
         """Deliver what has waited for a key."""
-        for each in self.waiting.take(key):
-            data = self.read(key, each.message)
+        reader = self.reader(key)
+        for each in self.waiting.take(key) if reader is not None else ():
+            data = self.read(reader, each.message)
             if data is None:
                 self.lose(each, "bad_seal")
             elif not self.may_publish(each.message.sender_id, now):

@@ -11,6 +11,7 @@ message: on another topic, or under another name, nobody can open it.
 
 from __future__ import annotations
 
+import functools
 from typing import Final
 
 from rumormill.core.errors import RemoteProtocolError
@@ -45,6 +46,10 @@ def about(digest: bytes, author: bytes, sequence: bytes) -> bytes:
     >>> about(b"d" * 32, b"ann", b"\\x00\\x07") == about(b"d" * 32, b"ann", b"\\x07")
     True
     """
-    return b"".join(
-        (DOMAIN, digest, len(author).to_bytes(2, "big"), author, sequence.rjust(8, b"\0")[-8:])
-    )
+    return _about(digest, author) + (sequence if len(sequence) == 8 else sequence.rjust(8, b"\0"))
+
+
+@functools.lru_cache(1024)
+def _about(digest: bytes, author: bytes) -> bytes:
+    """What is the same for all messages of an author."""
+    return b"".join((DOMAIN, digest, len(author).to_bytes(2, "big"), author))

@@ -56,6 +56,7 @@ class SharedKeys:
         self._entropy = entropy
         self.ids = tuple(key_id(entry) for entry in self._hashes)
         """All ids that messages of the topic can name, the oldest first."""
+        self.listed = frozenset(self.ids)
         self._readers: dict[bytes, Reader] = {}
         self._writers: dict[bytes, Writer] = {}
         self._writing: bytes | None = None
@@ -91,7 +92,7 @@ class SharedKeys:
 
     def knows(self, which: bytes) -> bool:
         """Whether the descriptor lists a key of this id."""
-        return which in self.ids
+        return which in self.listed
 
     def missing(self, which: bytes) -> bool:
         """Whether it is listed, and we do not have it."""
@@ -101,9 +102,8 @@ class SharedKeys:
         """The data as it is sent; None if we have no key."""
         if self._writing is None:
             return None
-        return FORM + self._writing + self._writers[self._writing].seal(data, about)
+        return self._writers[self._writing].seal(data, about, FORM + self._writing)
 
-    def open(self, which: bytes, sealed: bytes, about: bytes) -> bytes | None:
-        """What was encrypted with a key that we have; None if it was not, or not for this."""
-        reader = self._readers.get(which)
-        return None if reader is None else reader.open(sealed, about)
+    def reader(self, which: bytes) -> Reader | None:
+        """What reads messages under a key; None if we do not have it."""
+        return self._readers.get(which)

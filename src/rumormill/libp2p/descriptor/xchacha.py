@@ -34,6 +34,7 @@ _WORDS: Final = struct.Struct("<16L")
 _EIGHT: Final = struct.Struct("<8L")
 _CONSTANT: Final = struct.unpack("<4L", b"expand 32-byte k")
 _ZEROS: Final = bytes(64)
+_FOUR: Final = bytes(4)
 
 
 def subkey(key: bytes, prefix: bytes) -> bytes:
@@ -69,14 +70,15 @@ class Writer:
         self._cipher = ChaCha20Poly1305(subkey(key, self._prefix))
         self._count = 0
 
-    def seal(self, data: bytes, about: bytes) -> bytes:
-        """The nonce, and behind it the data encrypted; ``about`` is bound to it and not sent."""
+    def seal(self, data: bytes, about: bytes, head: bytes = b"") -> bytes:
+        """``head``, the nonce, and the data encrypted; ``about`` is bound to it and not sent."""
         count = self._count
         if count >= MOST_NONCES:
             raise LocalProtocolError("a key has been used for too many messages")
         self._count = count + 1
         counted = count.to_bytes(8, "little")
-        return self._prefix + counted + self._cipher.encrypt(bytes(4) + counted, data, about)
+        sealed = self._cipher.encrypt(_FOUR + counted, data, about)
+        return b"".join((head, self._prefix, counted, sealed))
 
 
 class Reader:
@@ -93,18 +95,22 @@ class Reader:
         """How many writers are known."""
         return len(self._ciphers)
 
-    def open(self, sealed: bytes, about: bytes) -> bytes | None:
-        """The data; None if it was not encrypted with this key and for this purpose."""
-        if len(sealed) < NONCE_SIZE + TAG_SIZE:
+    def open(self, sealed: bytes, about: bytes, start: int = 0) -> bytes | None:
+        """The data; None if it was not encrypted with this key and for this purpose.
+
+        ``start`` is where the nonce begins in ``sealed``.
+        """
+        body = start + NONCE_SIZE
+        if len(sealed) < body + TAG_SIZE:
             return None
-        prefix = sealed[:PREFIX_SIZE]
+        counted = start + PREFIX_SIZE
+        prefix = sealed[start:counted]
         cipher = self._ciphers.get(prefix)
         known = cipher is not None
         if cipher is None:
             cipher = ChaCha20Poly1305(subkey(self._key, prefix))
-        nonce = bytes(4) + sealed[PREFIX_SIZE:NONCE_SIZE]
         try:
-            data = cipher.decrypt(nonce, sealed[NONCE_SIZE:], about)
+            data = cipher.decrypt(_FOUR + sealed[counted:body], sealed[body:], about)
         except InvalidTag:
             return None  # nor is its prefix kept: strangers cannot push out who has the key
         if not known:

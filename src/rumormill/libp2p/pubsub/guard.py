@@ -62,6 +62,8 @@ class GuardServices(Protocol):
 
     author: Author
     node: Peer
+    subscribed: dict[str, None]
+    """The topics whose messages the application wants."""
 
     def on_input(self, kind: type[InputType], handler: Callable[[InputType, float], None]) -> None:
         """Take a kind of input that pubsub itself does not know. Only in :meth:`Guard.attach`."""
@@ -69,10 +71,6 @@ class GuardServices(Protocol):
 
     def rules_of(self, topic: str) -> Rules:
         """The rules of a topic."""
-        ...
-
-    def wants(self, topic: str) -> bool:
-        """Whether the application wants the messages of a topic."""
         ...
 
     def publish_quietly(self, topic: str, data: bytes, now: float) -> Receipt:

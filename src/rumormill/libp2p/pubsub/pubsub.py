@@ -474,10 +474,6 @@ class Pubsub:
 
     # ---- what the guard may ask for
 
-    def wants(self, topic: str) -> bool:
-        """Whether the application wants the messages of a topic."""
-        return topic in self.subscribed
-
     def publish_quietly(self, topic: str, data: bytes, now: float) -> Receipt:
         """Publish something that the application has not asked for."""
         return self._publisher.send_out((topic,), data, now)
