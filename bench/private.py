@@ -21,7 +21,17 @@ from bench.formatting import number
 from bench.goals import SUMMARIES, Figure, Goal, fixed
 from bench.progress import Progress
 from bench.tables import Table
-from rumormill.core.machine import Check, Checked, PeerJoined, Publish, Received, Subscribe, Verdict
+from rumormill.core.machine import (
+    Check,
+    Checked,
+    Deliver,
+    PeerJoined,
+    Publish,
+    Received,
+    Send,
+    Subscribe,
+    Verdict,
+)
 from rumormill.libp2p.descriptor import TopicDescriptor
 from rumormill.libp2p.descriptor.commands import KnowTopic
 from rumormill.libp2p.descriptor.private_topics import PrivateTopics
@@ -126,7 +136,7 @@ class Side:
             self.pubsub.handle(Publish((self.topic,), DATA), NOW)
             if self.calls is not None:
                 self.calls["publish"]()
-        return [effect.packet for effect in self.pubsub.wake(NOW) if hasattr(effect, "packet")]
+        return [effect.packet for effect in self.pubsub.wake(NOW) if isinstance(effect, Send)]
 
     def receive(self, packets: list[bytes]) -> None:
         """A batch of the other's, read and delivered."""
@@ -138,7 +148,7 @@ class Side:
                     if self.calls is not None:
                         self.calls["receive"]()
                     effects = self.pubsub.handle(Checked(effect.token, verdict), NOW)
-                    self.delivered += sum(type(each).__name__ == "Deliver" for each in effects)
+                    self.delivered += sum(isinstance(each, Deliver) for each in effects)
         self.pubsub.wake(NOW)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from rumormill.libp2p.descriptor.data_guard import (
     UNTRUSTED,
 )
 from rumormill.libp2p.descriptor.sealed_data import OVERHEAD
-from tests.helpers.cli.command import Command
+from tests.helpers.cli.command import StartCommand
 from tests.helpers.places import DOCS
 from tests.helpers.ports import own_port
 
@@ -27,33 +26,22 @@ PAGE = (DOCS / "private-topics.md").read_text()
 (COMMANDS,) = re.findall(r"## Five commands\n\n```\n(.*?)```", PAGE, re.DOTALL)
 
 
-@pytest.fixture
-def running() -> Iterator[list[Command]]:
-    commands: list[Command] = []
-    yield commands
-    for each in commands:
-        each.process.kill()
-        each.end()
-
-
 def test_the_five_commands_do_what_the_page_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, running: list[Command]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: StartCommand
 ) -> None:
     monkeypatch.chdir(tmp_path)
     lines = COMMANDS.strip().replace("/tcp/4001", f"/tcp/{own_port()}").splitlines()
     assert len(lines) == 5
     keygen, create, show, sub, pub = ([*shlex.split(line)[1:], "--json"] for line in lines)
     for words in (keygen, create):
-        assert Command(*words).end() == 0
-    shown = Command(*show)
+        assert start(*words).end() == 0
+    shown = start(*show)
     topic = shown.event("topic")["id"]
-    listening = Command(*sub)
-    running.append(listening)
+    listening = start(*sub)
     address = listening.event("ready")["addresses"][0]
-    outsider = Command("sub", topic, "--peer", address, "--json")
-    running.append(outsider)
+    outsider = start("sub", topic, "--peer", address, "--json")
     outsider.event("ready")
-    assert Command(*pub).end() == 0
+    assert start(*pub).end() == 0
     assert listening.event("message")["data"] == "rain at noon"
     assert "data" not in outsider.event("message")  # bytes that are no text, in data_base64
 

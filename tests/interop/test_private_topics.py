@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,10 @@ def ids(folder: Path, *names: str) -> tuple[str, ...]:
     return tuple(create_key(folder / f"{name}.key").peer for name in names)
 
 
+def in_mesh(node: Libp2pNetwork, topic: str, peer: str) -> bool:
+    return node.mesh(topic) == (peer,)
+
+
 async def placed(
     start_peer: StartPeer, peer: str, topic: TopicDescriptor, *nodes: Libp2pNetwork
 ) -> RouterPeer:
@@ -63,9 +68,7 @@ async def placed(
     for node in nodes:
         await node.connect(middle.address)
     for node in nodes:
-        await eventually(
-            lambda node=node: node.mesh(topic.topic_id) == (middle.id,), "the peer is in our mesh"
-        )
+        await eventually(partial(in_mesh, node, topic.topic_id, middle.id), "it is in our mesh")
         await middle.meshes(node.id, topic.topic_id, timeout=PATIENCE)
     return middle
 

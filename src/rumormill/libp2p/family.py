@@ -15,6 +15,7 @@ from rumormill.live.family import (
     Description,
     Family,
     ScoreAdvice,
+    SecretScene,
     SettingsPage,
     TopicWish,
     TrustWish,
@@ -174,6 +175,11 @@ class Libp2pFamily(Family):
                 messages=400,
             ),
         )
+
+    def secret_scene(self, network: str) -> SecretScene | None:
+        """A topic with a list of publishers and a shared key."""
+        options = ("--auth", "key", "--enc", "shared-key")
+        return SecretScene(network, "weather", options, self.listen)
 
 
 def _public_part(key: PrivateKey) -> dict[str, Any]:

@@ -190,6 +190,18 @@ class DemoAct(NamedTuple):
     """Settings of every node."""
 
 
+class SecretScene(NamedTuple):
+    """A private topic that the demo shows, with ``rumormill topic create``."""
+
+    network: str
+    name: str
+    """The topic's."""
+    options: tuple[str, ...]
+    """What ``topic create`` is told, beside who may publish."""
+    listen: str
+    """Where its nodes listen."""
+
+
 class Family(ABC):
     """One family of networks.
 
@@ -387,3 +399,7 @@ class Family(ABC):
     def acts(self) -> tuple[DemoAct, ...]:
         """What the family shows in the demo."""
         return ()
+
+    def secret_scene(self, network: str) -> SecretScene | None:
+        """A private topic that the demo shows after the acts of the network, if there is such."""
+        return None

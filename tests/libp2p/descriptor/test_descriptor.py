@@ -51,7 +51,7 @@ descriptors = st.builds(
         HASHES[:count] if enc == "shared-key" else (),
         name,
     ),
-    st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=30),
+    st.text(st.characters(codec="utf-8"), min_size=1, max_size=30),
     st.sampled_from(("none", "key", "wot")),
     st.sets(st.sampled_from(NAMES), min_size=1).map(sorted),
     st.sampled_from(("none", "shared-key", "wot")),

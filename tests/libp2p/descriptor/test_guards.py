@@ -106,7 +106,7 @@ class Bench(Workbench):
             sequence=sequence, until=end,
         )  # fmt: skip
 
-    def delivered(self) -> list[bytes]:
+    def read(self) -> list[bytes]:
         return [each.message.data for each in self.of(Deliver)]
 
     def score(self) -> float:
@@ -126,7 +126,7 @@ def test_a_message_of_who_is_not_listed_is_rejected_and_costs_its_sender() -> No
     for _ in range(20):
         outcome = bench.bring(bench.by("mallory"))
     assert outcome == "nothing"  # it is not even read any more
-    assert len(bench.delivered()) == 1
+    assert len(bench.read()) == 1
 
 
 def test_a_message_that_only_claims_to_be_of_a_listed_peer_is_rejected() -> None:
@@ -184,7 +184,7 @@ def test_a_revocation_that_comes_while_a_message_is_checked_keeps_it_out() -> No
     (check,) = bench.open_checks
     bench.feed(KnowEdges(bench.topic.topic_id, [bench.edge("ann", "bob", until=0, sequence=2)]))
     bench.answer(check)
-    assert bench.delivered() == []
+    assert bench.read() == []
 
 
 def test_trust_that_has_ended_is_none() -> None:
@@ -268,7 +268,7 @@ def test_an_encrypted_message_is_delivered_as_its_author_wrote_it() -> None:
     bench = Bench(descriptor("key", ["ann"], "shared-key", HASHES), *KEYS)
     assert bench.bring(bench.sealed("ann", b"rain at noon")) == "delivered"
     assert bench.bring(bench.sealed("ann", b"snow at one", KEYS[1])) == "delivered"
-    assert bench.delivered() == [b"rain at noon", b"snow at one"]
+    assert bench.read() == [b"rain at noon", b"snow at one"]
 
 
 def test_what_is_passed_on_is_what_came() -> None:
@@ -295,7 +295,7 @@ def test_what_was_encrypted_for_something_else_is_not_delivered(
 ) -> None:
     bench = Bench(descriptor("key", ["ann"], "shared-key", HASHES), *KEYS)
     assert bench.bring(bench.sealed("ann", **spoil)) == outcome
-    assert bench.delivered() == []
+    assert bench.read() == []
 
 
 def test_plain_text_on_an_encrypted_topic_is_rejected() -> None:
@@ -329,9 +329,9 @@ def test_messages_under_a_key_that_comes_later_wait_for_it() -> None:
     bench = Bench(descriptor("key", ["ann"], "shared-key", HASHES), KEYS[0])
     for number in range(3):
         assert bench.bring(bench.sealed("ann", b"%d" % number, KEYS[1])) == "relayed"
-    assert bench.delivered() == []
+    assert bench.read() == []
     bench.feed(KnowTopic(bench.topic, KEYS))
-    assert bench.delivered() == [b"0", b"1", b"2"]
+    assert bench.read() == [b"0", b"1", b"2"]
     assert bench.guard.sizes()["unread_messages"] == 0
 
 
@@ -351,7 +351,7 @@ def test_where_a_validator_judges_nothing_waits_to_be_read_unjudged() -> None:
     bench.bring(bench.sealed("ann", key=KEYS[1]))
     assert bench.guard.sizes()["unread_messages"] == 0
     bench.feed(KnowTopic(bench.topic, KEYS))
-    assert bench.delivered() == []
+    assert bench.read() == []
 
 
 # ---- the node
@@ -401,3 +401,26 @@ def test_a_node_knows_so_many_descriptors_and_no_more(monkeypatch: pytest.Monkey
     bench.feed(KnowTopic(descriptor("key", ["bob"])))
     with pytest.raises(LocalProtocolError, match="no more are kept"):
         bench.feed(KnowTopic(descriptor("key", ["cid"])))
+
+
+def test_words_that_are_too_large_for_this_nodes_rpcs_are_counted_and_stop_nothing() -> None:
+    bench = Bench(descriptor("wot", ["us"]), max_rpc_size=4096, max_control_size=1024)
+    edges = [bench.edge("us", f"friend {number}") for number in range(40)]
+    bench.feed(KnowEdges(bench.topic.topic_id, edges))
+    bench.run_until(bench.now + 5)
+    reasons = [each.fields["reason"] for each in bench.of(TraceEvent) if each.event == DROPPED]
+    assert "not_published" in reasons
+    assert bench.bring(bench.by("friend 7")) == "delivered"
+
+
+def test_a_node_with_many_descriptors_is_not_asked_about_each_for_every_message() -> None:
+    bench = Bench(descriptor("wot", ["us"]))
+    for number in range(50):
+        bench.feed(KnowTopic(descriptor("wot", ["us"], name=f"topic {number}")))
+    due = bench.guard.next_wake()
+    exact = min(each.telling.next_wake() or due for each in bench.guard._known.values())
+    assert due is not None and due <= exact
+    bench.run_until(bench.now + 10)
+    assert bench.guard.next_wake() == min(
+        each.telling.next_wake() for each in bench.guard._known.values()
+    )

@@ -113,3 +113,17 @@ def test_an_epoch_key_reaches_the_trusted_and_nobody_else() -> None:
     assert network.events("eve", DROPPED) == []
     assert network.events("eve", IGNORED, "bad_seal") == []
     assert id_of("cid") in network.topic("dan", topic).trust.trusted(network.now)
+
+
+def test_an_honest_relay_that_does_not_know_the_descriptor_is_not_cut_off_for_a_message() -> None:
+    topic = descriptor("key", ["ann"])
+    network = PrivateNetwork(["ann", "relay", "eve"], [("ann", "relay"), ("relay", "eve")])
+    network.know(["ann", "eve"], topic)
+    network.subscribe(["ann", "relay", "eve"], topic)
+    network.run(3.0)
+    network.publish("relay", topic, b"forbidden")
+    for number in range(20):
+        network.publish("ann", topic, b"%d" % number)
+        network.run(0.5)
+    network.run(5.0)  # it is in no mesh for a while, and gossip brings what it has
+    assert sorted(network.got("eve"), key=int) == [b"%d" % number for number in range(20)]

@@ -8,6 +8,7 @@ from typing import Final
 from rumormill.core import trace
 from rumormill.core.errors import LocalProtocolError
 from rumormill.core.machine import Peer
+from rumormill.core.timers import Alarm
 from rumormill.libp2p.descriptor.control_message import SUFFIX
 from rumormill.libp2p.descriptor.descriptor import AuthMode, EncryptionMode, TopicDescriptor
 from rumormill.libp2p.descriptor.epoch_keys import EpochKeys
@@ -33,6 +34,7 @@ class PrivateTopic:
         descriptor: TopicDescriptor,
         pubsub: GuardServices,
         entropy: random.Random,
+        alarm: Alarm,
         now: float,
     ) -> None:
         self.descriptor = descriptor
@@ -58,6 +60,7 @@ class PrivateTopic:
         """Whether there is a control topic: where trust is spread, or keys are."""
         self._digest = descriptor.digest
         self.waiting = WaitingRoom()
+        self._alarm = alarm
         self.restless_until = now + SETTLING
         self._seen_version = 0
 
@@ -148,6 +151,7 @@ class PrivateTopic:
         """Let a message wait for its key."""
         for each in self.waiting.add(key, message, source, now):
             self.lose(each, "waiting_room_full")
+        self._alarm.soonest = min(self._alarm.soonest, self.waiting.next_expiry() or now)
 
     def lose(self, waiting: Waiting, reason: str) -> None:
         """A message will never be read here."""
@@ -159,7 +163,9 @@ class PrivateTopic:
     def key_came(self, key: KeyName, now: float) -> None:
         """Deliver what has waited for a key."""
         reader = self.reader(key)
-        for each in self.waiting.take(key) if reader is not None else ():
+        if reader is None:
+            return
+        for each in self.waiting.take(key):
             data = self.read(reader, each.message)
             if data is None:
                 self.lose(each, "bad_seal")

@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 from rumormill.core.errors import LocalProtocolError
 from rumormill.core.machine import Peer
+from rumormill.core.timers import NEVER, Alarm
 from rumormill.libp2p.descriptor.commands import ForgetTopic, KnowEdges, KnowTopic, Trust
 from rumormill.libp2p.descriptor.control_guard import ControlGuard
+from rumormill.libp2p.descriptor.control_message import SUFFIX
 from rumormill.libp2p.descriptor.data_guard import DataGuard
 from rumormill.libp2p.descriptor.descriptor import AuthMode, TopicDescriptor
 from rumormill.libp2p.descriptor.edges import LARGEST_NUMBER, TrustEdge, sign_edge
@@ -54,6 +56,8 @@ class PrivateTopics(Guard):
         self._judged = judged
         self._known: dict[str, _Known] = {}
         self._by_control: dict[str, _Known] = {}
+        self._alarm = Alarm()
+        """When something is due, or a little earlier: asked after every message."""
 
     def attach(self, pubsub: GuardServices) -> None:
         """See :class:`Guard`."""
@@ -108,8 +112,8 @@ class PrivateTopics(Guard):
         if len(self._known) >= MOST_TOPICS:
             raise LocalProtocolError(f"{MOST_TOPICS} descriptors are known, no more are kept")
         _check_rules(descriptor, pubsub)
-        topic = PrivateTopic(descriptor, pubsub, self._entropy, now)
-        telling = Telling(topic, pubsub, self._random, now)
+        topic = PrivateTopic(descriptor, pubsub, self._entropy, self._alarm, now)
+        telling = Telling(topic, pubsub, self._random, self._alarm, now)
         data = DataGuard(topic, pubsub, telling, self._judged)
         control = ControlGuard(topic, pubsub, telling)
         known = _Known(topic, telling, data, control)
@@ -129,6 +133,7 @@ class PrivateTopics(Guard):
         if self._by_control.pop(known.topic.control, None) is not None:
             del self.topics[known.topic.control]
             self._pubsub.take_part(known.topic.control, False, now)
+        self._set_alarm()
 
     def _trust(self, command: Trust, now: float) -> None:
         known = self._of_trust(command.topic)
@@ -179,25 +184,32 @@ class PrivateTopics(Guard):
                 topic.lose(each, "key_missing")
             topic.look_at_trust(now)
             known.telling.wake(now)
+        self._set_alarm()
 
-    def next_wake(self) -> float | None:
-        """See :class:`Guard`."""
+    def _set_alarm(self) -> None:
         times = [
             time
             for topic, telling, _, _ in self._known.values()
             for time in (telling.next_wake(), topic.waiting.next_expiry())
             if time is not None
         ]
-        return min(times, default=None)
+        self._alarm.soonest = min(times, default=NEVER)
+
+    def next_wake(self) -> float | None:
+        """See :class:`Guard`."""
+        soonest = self._alarm.soonest
+        return None if soonest == NEVER else soonest
 
 
 def _check_rules(descriptor: TopicDescriptor, pubsub: GuardServices) -> None:
     """Authors and their numbers are what everything here is bound to."""
-    rules = pubsub.rules_of(descriptor.topic_id)
-    if rules.signing != "StrictSign":
-        raise LocalProtocolError(
-            f"{descriptor.name!r} needs signed messages: signing=StrictSign, or the same in "
-            f"topic_rules for {descriptor.topic_id}"
-        )
-    if rules.transform is not None:
-        raise LocalProtocolError(f"{descriptor.name!r} has a descriptor, so it takes no transform")
+    for topic in (descriptor.topic_id, descriptor.topic_id + SUFFIX):
+        rules = pubsub.rules_of(topic)
+        if rules.signing != "StrictSign":
+            raise LocalProtocolError(
+                f"{descriptor.name!r} needs signed messages: signing=StrictSign, or the same in "
+                f"topic_rules for {topic}"
+            )
+        if rules.transform is not None:
+            problem = f"{descriptor.name!r} has a descriptor, so it takes no transform"
+            raise LocalProtocolError(problem)

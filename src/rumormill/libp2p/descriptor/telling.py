@@ -12,7 +12,9 @@ import random
 from collections.abc import Sequence
 from typing import Final
 
-from rumormill.core.timers import Timers
+from rumormill.core.errors import LocalProtocolError
+from rumormill.core.timers import Alarm, Timers
+from rumormill.core.trace import DROPPED
 from rumormill.libp2p.descriptor.control_message import (
     MOST_ASKS,
     MOST_EDGES,
@@ -41,12 +43,18 @@ class Telling:
     """Tells others what a node knows of one topic."""
 
     def __init__(
-        self, topic: PrivateTopic, pubsub: GuardServices, random: random.Random, now: float
+        self,
+        topic: PrivateTopic,
+        pubsub: GuardServices,
+        random: random.Random,
+        alarm: Alarm,
+        now: float,
     ) -> None:
+        """``alarm`` is told when something is to be said."""
         self._topic = topic
         self._pubsub = pubsub
         self._random = random
-        self._timers = Timers[str]()
+        self._timers = Timers[str](alarm)
         self._pause = SHORTEST_PAUSE
         self._told_at = self._keys_told_at = -LONGEST_PAUSE
         self._asking = False
@@ -147,4 +155,11 @@ class Telling:
         return JITTER * self._random.random()
 
     def _publish(self, control: Control, now: float) -> None:
-        self._pubsub.publish_quietly(self._topic.control, encode_control(control), now)
+        """Say it; what cannot be said under this node's settings is counted."""
+        try:
+            self._pubsub.publish_quietly(self._topic.control, encode_control(control), now)
+        except LocalProtocolError as error:
+            self._pubsub.emit(
+                DROPPED, self._topic.control, what="trust_message", reason="not_published",
+                detail=str(error), count=1,
+            )  # fmt: skip

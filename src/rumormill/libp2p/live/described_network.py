@@ -58,7 +58,8 @@ class DescribedNetwork(MessageNetwork):
         if isinstance(topic, TopicFile):
             self._watch_topics().add(topic)
         elif isinstance(topic, TopicDescriptor):
-            self._tell(KnowTopic(topic))
+            if topic.guarded and self._private.topic(topic.topic_id) is None:
+                self._tell(KnowTopic(topic))
         else:
             raise LocalProtocolError(f"a topic is a text or a descriptor, not {topic!r}")
         return topic.topic_id
