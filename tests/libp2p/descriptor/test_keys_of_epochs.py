@@ -128,10 +128,23 @@ def test_an_author_whose_clock_was_set_back_begins_above_what_a_reader_knows() -
     number = announced(ann).epoch
     restarted = begun(BOB, now=10.0)
     assert announced(restarted).epoch < number
-    assert restarted.begin_above(number)
+    assert restarted.begin_above(number, 10.0)
     restarted.renew(ANN.peer_id, {BOB.peer_id: None}, 1, 10.0)
     assert announced(restarted).epoch == number + 1
-    assert not restarted.begin_above(number) and not restarted.begin_above((1 << 63) - 1)
+    assert not restarted.begin_above(number, 50.0)
+
+
+def test_a_reader_that_lies_neither_keeps_an_author_busy_nor_uses_its_numbers_up() -> (
+    None
+):
+    ann = begun(BOB, now=1000.0)
+    assert not ann.begin_above((1 << 63) - 2, 1000.0)
+    begins = 0
+    for number in range(100):
+        if ann.begin_above(announced(ann).epoch + 5, 1000.0 + number / 10):
+            begins += 1
+            ann.renew(ANN.peer_id, {BOB.peer_id: None}, 1, 1000.0 + number / 10)
+    assert begins == 1
 
 
 # ---- messages of the control topic

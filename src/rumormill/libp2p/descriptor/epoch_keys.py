@@ -19,7 +19,6 @@ from collections.abc import Callable
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from rumormill.libp2p.descriptor.control_message import EpochKey
-from rumormill.libp2p.descriptor.edges import LARGEST_NUMBER
 from rumormill.libp2p.descriptor.sealed_data import FORM, KEY_ID_SIZE
 from rumormill.libp2p.descriptor.sealed_keys import box_for, seal_key
 from rumormill.libp2p.descriptor.xchacha import KEY_SIZE, Reader, Writer
@@ -29,6 +28,10 @@ LONGEST_EPOCH: Final = 3600.0
 GRACE: Final = 60.0
 """Seconds for which the key of a past epoch still reads: less than ids of messages are remembered,
 so that what it reads is delivered once."""
+WRONG_BY: Final = 10 * 365 * 86400.0
+"""Seconds that a clock may have been ahead."""
+BEGIN_ABOVE_AGAIN: Final = 10.0
+"""Seconds between two epochs that begin because a reader knows a higher number."""
 KEPT: Final = 4
 """Keys of one author."""
 MOST_AUTHORS: Final = 1024
@@ -82,6 +85,7 @@ class EpochKeys:
         self.own: OwnEpoch | None = None
         self._least = 0
         """The number of our next epoch, at least: a reader knows a higher one of us."""
+        self._begun_above = -BEGIN_ABOVE_AGAIN
 
     def __len__(self) -> int:
         """How many authors have told us a key."""
@@ -108,13 +112,17 @@ class EpochKeys:
         own = self.own
         return own is None or own.version != version or not 0 <= now - own.since < LONGEST_EPOCH
 
-    def begin_above(self, newest: int) -> bool:
+    def begin_above(self, newest: int, now: float) -> bool:
         """A reader knows an epoch of ours that we do not: ours has to be later. Whether it is not.
 
-        So it is after our clock was set back.
+        So it is after our clock was set back. Not too often, nor for a number that no clock of ours
+        can have given: a reader that lies must neither keep us busy nor use our numbers up.
         """
-        if self.own is None or newest < self.own.number or newest >= LARGEST_NUMBER:
+        if self.own is None or newest < self.own.number or newest > 1000 * (now + WRONG_BY):
             return False
+        if 0 <= now - self._begun_above < BEGIN_ABOVE_AGAIN:
+            return False
+        self._begun_above = now
         self._least = newest + 1
         self.own = None
         return True

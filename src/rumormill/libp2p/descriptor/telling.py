@@ -127,7 +127,7 @@ class Telling:
         epochs = self._topic.epochs
         if epochs is None or ask.author != self._topic.us:
             return
-        if epochs.begin_above(ask.newest):
+        if epochs.begin_above(ask.newest, now):
             self._topic.renew_epoch(now)
         if epochs.own is not None:
             self._timers.at_latest(TELL_KEYS, max(now, self._keys_told_at + 1.0) + self._soon() / 4)

@@ -8,13 +8,15 @@ a grant from before it, played back, counts for nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from rumormill.core.errors import ConfigError
 from rumormill.core.trace import DROPPED
 from rumormill.libp2p.descriptor.commands import KnowEdges, KnowTopic
 from rumormill.libp2p.descriptor.descriptor import AuthMode
+from rumormill.libp2p.descriptor.edges import TrustEdge
 from rumormill.libp2p.descriptor.private_topics import PrivateTopics
 from rumormill.libp2p.live.topic_file import KEYS, TRUST, TopicFile, load_edges, load_keys
 from rumormill.libp2p.live.topic_maker import edges_and, locked
@@ -45,7 +47,7 @@ class TopicWatch:
         if topic.topic_id in self._topics:
             return
         state = self._state(topic)
-        self._take(topic)
+        self._take(topic, *_read(topic))
         self._topics[topic.topic_id], self._seen[topic.topic_id] = topic, state
         if self._task is None:
             self._task = asyncio.ensure_future(self._watch())
@@ -70,7 +72,7 @@ class TopicWatch:
             if self._seen[name] == state:
                 continue
             try:
-                self._take(topic)
+                self._take(topic, *await asyncio.to_thread(_read, topic))
                 if topic.descriptor.auth.mode is AuthMode.WOT:
                     await asyncio.to_thread(self._save, topic, self._edges(name))
                 self._seen[name] = state
@@ -80,21 +82,17 @@ class TopicWatch:
                     detail=str(error), count=1,
                 )  # fmt: skip
 
-    def _take(self, topic: TopicFile) -> None:
+    def _take(self, topic: TopicFile, keys: Sequence[bytes], edges: Sequence[TrustEdge]) -> None:
         """Tell the machine what the files hold."""
-        descriptor = topic.descriptor
-        keys = load_keys(topic.beside(KEYS), descriptor)
-        self._feed(KnowTopic(descriptor, keys))
-        if descriptor.auth.mode is AuthMode.WOT:
-            edges = load_edges(topic.beside(TRUST), descriptor)
-            if edges:
-                self._feed(KnowEdges(descriptor.topic_id, edges))
+        self._feed(KnowTopic(topic.descriptor, keys))
+        if edges:
+            self._feed(KnowEdges(topic.topic_id, edges))
 
-    def _edges(self, name: str) -> tuple[Any, ...]:
+    def _edges(self, name: str) -> tuple[TrustEdge, ...]:
         found = self._known.topic(name)
         return () if found is None else found.trust.counting()
 
-    def _save(self, topic: TopicFile, edges: tuple[Any, ...]) -> None:
+    def _save(self, topic: TopicFile, edges: tuple[TrustEdge, ...]) -> None:
         with locked(topic):
             raw = edges_and(topic, edges)
             if raw is not None:
@@ -107,7 +105,15 @@ class TopicWatch:
         return _stamp(topic.beside(KEYS)), _stamp(topic.beside(TRUST)), changes
 
 
-def _stamp(path: Any) -> object:
+def _read(topic: TopicFile) -> tuple[Sequence[bytes], Sequence[TrustEdge]]:
+    """What the files hold; each edge is verified, so thousands take a while."""
+    descriptor = topic.descriptor
+    keys = load_keys(topic.beside(KEYS), descriptor)
+    trusting = descriptor.auth.mode is AuthMode.WOT
+    return keys, load_edges(topic.beside(TRUST), descriptor) if trusting else ()
+
+
+def _stamp(path: Path) -> object:
     try:
         status = path.stat()
     except OSError:
