@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from rumormill.cli import main
+from rumormill.cli.config import load_config
+from rumormill.cli.sentences import UsageError
 from tests.cli.test_sub_pub import Start
 
 
@@ -144,3 +146,20 @@ def test_pub_and_sub_share_a_private_topic_that_a_node_in_the_middle_relays(
     message = sub.event("message")
     assert (message["data"], message["sender"]) == ("rain", sender)
     assert (pub.end(), sub.end()) == (0, 0)
+
+
+def test_a_configuration_file_names_files_of_topics(capsys: pytest.CaptureFixture[str]) -> None:
+    make_keys(capsys, "ann")
+    ids = {}
+    for name in ("club", "open"):
+        made = told(capsys, "topic", "create", name, "--auth", "key", "--publisher", "ann.key",
+                    "--out", f"{name}.topic")  # fmt: skip
+        ids[name] = made["id"]
+    text = '[[network]]\nname = "gossipsub"\n%s = ["%s"]\nrelay_files = ["open.topic"]\n'
+    Path("node.toml").write_text(text % ("topic_files", "club.topic"))
+    (plan,) = load_config(Path("node.toml")).networks
+    assert (plan.topics, plan.relays) == ((ids["club"],), (ids["open"],))
+    assert plan.handle(ids["club"]).descriptor.name == "club" and plan.handle("text") == "text"
+    Path("node.toml").write_text(text % ("topic_files", "none.topic"))
+    with pytest.raises(UsageError, match=r"node.toml: topic_file: there is no file"):
+        load_config(Path("node.toml"))

@@ -134,9 +134,7 @@ def test_an_author_whose_clock_was_set_back_begins_above_what_a_reader_knows() -
     assert not restarted.begin_above(number, 50.0)
 
 
-def test_a_reader_that_lies_neither_keeps_an_author_busy_nor_uses_its_numbers_up() -> (
-    None
-):
+def test_a_reader_that_lies_neither_keeps_an_author_busy_nor_uses_its_numbers_up() -> None:
     ann = begun(BOB, now=1000.0)
     assert not ann.begin_above((1 << 63) - 2, 1000.0)
     begins = 0
