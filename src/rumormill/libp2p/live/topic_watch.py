@@ -47,7 +47,7 @@ class TopicWatch:
         if topic.topic_id in self._topics:
             return
         state = self._state(topic)
-        self._take(topic, *_read(topic))
+        self._take(topic, *_contents(topic))
         self._topics[topic.topic_id], self._seen[topic.topic_id] = topic, state
         if self._task is None:
             self._task = asyncio.ensure_future(self._watch())
@@ -72,7 +72,7 @@ class TopicWatch:
             if self._seen[name] == state:
                 continue
             try:
-                self._take(topic, *await asyncio.to_thread(_read, topic))
+                self._take(topic, *await asyncio.to_thread(_contents, topic))
                 if topic.descriptor.auth.mode is AuthMode.WOT:
                     await asyncio.to_thread(self._save, topic, self._edges(name))
                 self._seen[name] = state
@@ -105,7 +105,7 @@ class TopicWatch:
         return _stamp(topic.beside(KEYS)), _stamp(topic.beside(TRUST)), changes
 
 
-def _read(topic: TopicFile) -> tuple[Sequence[bytes], Sequence[TrustEdge]]:
+def _contents(topic: TopicFile) -> tuple[Sequence[bytes], Sequence[TrustEdge]]:
     """What the files hold; each edge is verified, so thousands take a while."""
     descriptor = topic.descriptor
     keys = load_keys(topic.beside(KEYS), descriptor)
