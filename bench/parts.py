@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from bench import capture, codec, discovery_scale, mesh, pair, trace_import, versions
+from bench import capture, codec, discovery_scale, mesh, pair, private, trace_import, versions
 from bench.bcos import part as bcos
 from bench.bcos.tables import bcos_goals, bcos_tables
 from bench.bep50 import amplification, krpc, overlay_scale
@@ -26,6 +26,7 @@ from bench.mesh_goals import mesh_goals
 from bench.mesh_tables import mesh_tables
 from bench.ndn import part as ndn
 from bench.ndn.tables import ndn_goals, ndn_tables
+from bench.private import private_goals, private_tables
 from bench.progress import Progress
 from bench.siege import siege
 from bench.siege.tables import siege_tables
@@ -85,6 +86,7 @@ PARTS = {
     "codec": Part(codec.run, codec.CodecPlan(), codec.QUICK, codec_tables),
     "gossip": Part(gossip.run, gossip.GossipPlan(), gossip.QUICK, gossip_tables, gossip_goals),
     "discovery": Part(discovery_scale.run, discovery_scale.DiscoveryPlan(), discovery_scale.QUICK, discovery_tables, discovery_goals),  # noqa: E501
+    "private": Part(private.run, private.PrivatePlan(), private.QUICK, private_tables, private_goals),  # noqa: E501
     "capture": Part(capture.run, capture.CapturePlan(), capture.QUICK, capture_tables, capture_goals),  # noqa: E501
     "import": Part(trace_import.run, trace_import.ImportPlan(), trace_import.QUICK, import_tables),
     "source": Part(source.run, source.SourcePlan(), source.QUICK, source_tables, source_goals),

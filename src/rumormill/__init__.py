@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from rumormill.core.receipt import Receipt
     from rumormill.core.topic import Capabilities
     from rumormill.core.trace import TraceEvent
+    from rumormill.libp2p.descriptor.descriptor import TopicDescriptor
     from rumormill.libp2p.gossipsub.score.parameters import ScoreParameters
     from rumormill.libp2p.gossipsub.score.topic_parameters import TopicScoreParameters
     from rumormill.libp2p.live.network import Libp2pNetwork
+    from rumormill.libp2p.live.topic_file import TopicFile, load_topic
     from rumormill.libp2p.pubsub.inbound.replays import AuthorStore
     from rumormill.libp2p.pubsub.topics.transforms import DataTransform, SnappyTransform
     from rumormill.live.collector import quiet_collector
@@ -77,11 +79,14 @@ __all__ = [
     "SnappyTransform",
     "Subscription",
     "Topic",
+    "TopicDescriptor",
     "TopicEvents",
+    "TopicFile",
     "TopicScoreParameters",
     "TraceEvent",
     "Validation",
     "known_keys",
+    "load_topic",
     "open",
     "quiet_collector",
     "run",
@@ -104,6 +109,9 @@ _HOMES = {
     "TraceEvent": "core.trace",
     "Bep50Network": "bep50.live.network",
     "Libp2pNetwork": "libp2p.live.network",
+    "TopicDescriptor": "libp2p.descriptor.descriptor",
+    "TopicFile": "libp2p.live.topic_file",
+    "load_topic": "libp2p.live.topic_file",
     "ScoreParameters": "libp2p.gossipsub.score.parameters",
     "TopicScoreParameters": "libp2p.gossipsub.score.topic_parameters",
     "AuthorStore": "libp2p.pubsub.inbound.replays",

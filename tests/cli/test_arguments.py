@@ -12,7 +12,7 @@ TEXT = ("--data", "x")
 
 WRONG = [
     (["shout"], "No such command"),
-    (["sub"], "Missing argument 'TOPIC'"),
+    (["sub"], "Give TOPIC or --topic-file FILE"),
     (["sub", ""], "not empty"),
     (["sub", "x" * 2000], "at most 1024"),
     (["sub", "weather", "--loud"], "No such option: --loud"),

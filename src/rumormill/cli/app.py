@@ -19,20 +19,23 @@ from rumormill.cli.options import (
     KeyFile,
     Listen,
     Network,
+    OptionalTopic,
     Peer,
     ReplacedNumber,
     Setting,
     Spool,
     Status,
-    Topic,
+    TopicFile,
     Trace,
     all_settings,
+    one_topic,
     parse_settings,
     plan_network,
 )
 from rumormill.cli.pipeline import pipeline_app
 from rumormill.cli.score import score_app
 from rumormill.cli.sentences import UsageError
+from rumormill.cli.topic import topic_app
 from rumormill.cli.trace import trace_app
 from rumormill.live.families import find_family
 
@@ -49,6 +52,7 @@ app = typer.Typer(
 app.add_typer(trace_app)
 app.add_typer(pipeline_app)
 app.add_typer(score_app)
+app.add_typer(topic_app)
 
 
 def _print_version(wanted: bool) -> None:
@@ -76,13 +80,14 @@ def rumormill(
 
 @app.command()
 def sub(
-    topic: Topic,
+    topic: OptionalTopic = None,
     network: Network = DEFAULT_NETWORK,
     listen: Listen = None,
     peer: Peer = None,
     count: Annotated[
         int | None, typer.Option("--count", min=1, metavar="N", help="End after N messages.")
     ] = None,
+    topic_file: TopicFile = None,
     key_file: KeyFile = None,
     certificates: Certificates = None,
     setting: Setting = None,
@@ -98,10 +103,12 @@ def sub(
     from rumormill.cli.spool import spool_plan
     from rumormill.cli.sub import run_sub
 
+    topics, topic_files = one_topic(topic, topic_file)
     settings = all_settings(network, setting, certificates)
     plan = plan_network(
         network,
-        topics=(topic,),
+        topics=topics,
+        topic_files=topic_files,
         listen=listen or find_family(network).default_listen(settings, peer or ()),
         peers=peer,
         key_file=key_file,
@@ -112,7 +119,7 @@ def sub(
 
 @app.command()
 def pub(
-    topic: Topic,
+    topic: OptionalTopic = None,
     network: Network = DEFAULT_NETWORK,
     peer: Peer = None,
     listen: Annotated[
@@ -135,6 +142,7 @@ def pub(
         ),
     ] = 10.0,
     cas: ReplacedNumber = None,
+    topic_file: TopicFile = None,
     key_file: KeyFile = None,
     certificates: Certificates = None,
     setting: Setting = None,
@@ -152,6 +160,7 @@ def pub(
 
     if data is not None and file is not None:
         raise UsageError("give --data or --file, not both")
+    topics, topic_files = one_topic(topic, topic_file)
     settings = all_settings(network, setting, certificates)
     family = find_family(network)
     if not peer and not listen and not family.finds_peers(settings):
@@ -162,7 +171,8 @@ def pub(
         raise UsageError(f"--cas is not for {network}: its messages do not replace each other")
     plan = plan_network(
         network,
-        topics=(topic,),
+        topics=topics,
+        topic_files=topic_files,
         listen=listen,
         peers=peer,
         key_file=key_file,
@@ -192,6 +202,22 @@ def node(
             "--relay",
             metavar="T",
             help="Relay this topic for others, and keep nothing of it; can be given again.",
+        ),
+    ] = None,
+    topic_file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--topic-file",
+            metavar="FILE",
+            help="Subscribe to the topic of this file, and relay it; can be given again.",
+        ),
+    ] = None,
+    relay_file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--relay-file",
+            metavar="FILE",
+            help="Relay the topic of this file; its keys are not needed. Can be given again.",
         ),
     ] = None,
     config: Annotated[
@@ -241,7 +267,8 @@ def node(
 
     if config is not None:
         who = (key_file, certificates)
-        if any((network, listen, peer, topic, relay, *who, setting, spool, http, http_token_file)):
+        what = (topic, relay, topic_file, relay_file)
+        if any((network, listen, peer, *what, *who, setting, spool, http, http_token_file)):
             raise UsageError("--config says it all: --network, --listen, --peer, --topic, "
                              "--relay, --key-file, --certificates, --set, --spool and --http go "
                              "into the file")  # fmt: skip
@@ -253,6 +280,8 @@ def node(
             name,
             topics=topic or (),
             relays=relay or (),
+            topic_files=topic_file or (),
+            relay_files=relay_file or (),
             listen=listen or find_family(name).default_listen(settings),
             peers=peer,
             key_file=key_file,

@@ -7,6 +7,8 @@
     key_file = "node.key"             # relative to this file; made if there is none
     topics = ["weather"]
     relays = ["news"]                 # passed on for others, listened to by nobody here
+    topic_files = ["club.topic"]      # the same for topics out of files, where there are such
+    relay_files = ["open.topic"]
     certificates = "nodes/0"          # relative, too, where the network has certificates
     max_connections = 16
 
@@ -18,7 +20,7 @@
     [spool]
     folder = "spool"                  # see rumormill.cli.spool
 
-Every key of a network but the first six is a setting of it.
+Every key of a network but the first eight is a setting of it.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rumormill.cli.options import NetworkPlan
+from rumormill.cli.options import NetworkPlan, load_topics
 from rumormill.cli.sentences import UsageError
 from rumormill.cli.spool import SpoolPlan, read_spool
 from rumormill.core.errors import ConfigError
@@ -38,7 +40,9 @@ from rumormill.live.setting_keys import names_files
 from rumormill.live.settings import known_keys
 from rumormill.node.settings import LIMIT_KEYS, HttpLimits, HttpSettings, read_http_settings
 
-OWN_KEYS = ("name", "listen", "bootstrap", "topics", "relays", "key_file")
+OWN_KEYS = (
+    "name", "listen", "bootstrap", "topics", "relays", "key_file", "topic_files", "relay_files",
+)  # fmt: skip
 TABLES = ("network", "http", "spool")
 """What may stand at the top of the file."""
 
@@ -111,14 +115,19 @@ def _plan(table: Mapping[str, Any], folder: Path) -> NetworkPlan:
         raise UsageError(f"key_file: must be the path of a file, not {key_file!r}")
     name = _network_name(table.get("name"))
     settings = _settings(name, table, folder)
+    topic_files, relay_files = (
+        [folder / each for each in _texts(table, key)] for key in ("topic_files", "relay_files")
+    )
+    described = load_topics(name, (*topic_files, *relay_files))
     return NetworkPlan(
         name=name,
         listen=_texts(table, "listen", find_family(name).default_listen(settings)),
         bootstrap=_texts(table, "bootstrap"),
         key_file=None if key_file is None else folder / key_file,
-        topics=_texts(table, "topics"),
-        relays=_texts(table, "relays"),
+        topics=(*_texts(table, "topics"), *[described[each].topic_id for each in topic_files]),
+        relays=(*_texts(table, "relays"), *[described[each].topic_id for each in relay_files]),
         settings=settings,
+        described={topic.topic_id: topic for topic in described.values()},
     ).checked("listen", "bootstrap")
 
 

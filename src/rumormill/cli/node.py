@@ -70,13 +70,13 @@ async def start_member(
     member = Member(plan, network)
     for topic in plan.topics:
         messages = await stack.enter_async_context(
-            network.subscribe(topic, when_full="drop_oldest")
+            network.subscribe(plan.handle(topic), when_full="drop_oldest")
         )
         task = asyncio.create_task(member.relay(topic, messages))
         stack.callback(task.cancel)
         await wait_subscribed(network, topic)
     for topic in plan.relays:
-        await stack.enter_async_context(network.relay(topic))
+        await stack.enter_async_context(network.relay(plan.handle(topic)))
     if plan.relays:
         stack.callback(network.on_trace(member.count_relayed))
     return member

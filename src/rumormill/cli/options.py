@@ -12,7 +12,7 @@ import typer
 from rumormill.cli.sentences import UsageError
 from rumormill.core.errors import LocalProtocolError
 from rumormill.live.families import default_network, families, family_of, find_family, network_names
-from rumormill.live.family import Family
+from rumormill.live.family import DescribedTopic, Family
 
 CERTIFICATES = "certificates"
 """The setting of networks whose nodes have certificates: a folder."""
@@ -43,6 +43,12 @@ class NetworkPlan:
     relays: tuple[str, ...] = ()
     """Topics that are passed on for others, and that nobody here listens to."""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    described: Mapping[str, DescribedTopic] = field(default_factory=dict)
+    """By their texts, the topics that came out of a file."""
+
+    def handle(self, topic: str) -> Any:
+        """What a network is to be given for a topic: its text, or what came out of its file."""
+        return self.described.get(topic, topic)
 
     def checked(self, listen: str = "--listen", peers: str = "--peer") -> NetworkPlan:
         """The plan with its topics in their one true form, if they and its addresses can be such;
@@ -68,8 +74,11 @@ def plan_network(
     key_file: Path | None,
     settings: Mapping[str, Any],
     relays: Iterable[str] = (),
+    topic_files: Iterable[Path] = (),
+    relay_files: Iterable[Path] = (),
 ) -> NetworkPlan:
     """The plan that a command's options make."""
+    described = load_topics(network, (*topic_files, *relay_files))
     rest = dict(settings)
     if "key_file" in rest:
         if key_file is not None:
@@ -80,10 +89,23 @@ def plan_network(
         listen=tuple(listen or ()),
         peers=tuple(peers or ()),
         key_file=key_file,
-        topics=tuple(topics),
-        relays=tuple(relays),
+        topics=(*topics, *[described[path].topic_id for path in topic_files]),
+        relays=(*relays, *[described[path].topic_id for path in relay_files]),
         settings=rest if listen else {**find_family(network).caller, **rest},
+        described={topic.topic_id: topic for topic in described.values()},
     ).checked()
+
+
+def load_topics(network: str, paths: Iterable[Path]) -> dict[Path, DescribedTopic]:
+    """The topics of files."""
+    return {path: family_of(network).load_topic(path) for path in paths}
+
+
+def one_topic(topic: str | None, topic_file: Path | None) -> tuple[list[str], list[Path]]:
+    """What a command that takes one topic was given: its text, or its file."""
+    if (topic is None) == (topic_file is None):
+        raise UsageError("which topic? Give TOPIC or --topic-file FILE, one of the two")
+    return [] if topic is None else [topic], [] if topic_file is None else [topic_file]
 
 
 def usable_topic(topic: str, network: str) -> str:
@@ -171,6 +193,25 @@ Topic = Annotated[
     typer.Argument(
         metavar="TOPIC",
         help="Name of the topic" + in_brackets(lambda family: family.topic_help) + ".",
+    ),
+]
+OptionalTopic = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="TOPIC",
+        help="Name of the topic"
+        + in_brackets(lambda family: family.topic_help)
+        + "; or give --topic-file.",
+    ),
+]
+TopicFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--topic-file",
+        metavar="FILE",
+        help="The topic out of a file, as 'rumormill topic create' makes it"
+        + in_brackets(lambda family: family.topic_file_help)
+        + ".",
     ),
 ]
 NETWORK_OPTION = typer.Option(

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import rumormill
 from rumormill.cli.options import NetworkPlan
@@ -126,7 +127,9 @@ async def publish_all(
         async with show_status_meanwhile(session, Member(plan, network), status):
             async for message in messages_from(data, file, largest):
                 try:
-                    receipt = await publish_one(network, topic, message, ready, tally, cas)
+                    receipt = await publish_one(
+                        network, plan.handle(topic), message, ready, tally, cas
+                    )
                 except NotReadyError as error:
                     if error.receipt is not None:
                         await session.show(session.renderer.published(error.receipt, clock.at))
@@ -140,7 +143,7 @@ async def publish_all(
 
 async def publish_one(
     network: rumormill.Network,
-    topic: str,
+    topic: Any,
     message: bytes,
     ready: float,
     tally: Tally,

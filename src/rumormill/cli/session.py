@@ -78,7 +78,7 @@ class Session:
                 network.on_trace(warn_of_spool)
                 attach(network, self._spool)
             for topic in plan.topics:
-                network.join(topic)
+                network.join(plan.handle(topic))
             await connect_all(network, plan.peers, patient)
             yield network
 

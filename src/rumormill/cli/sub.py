@@ -43,7 +43,7 @@ async def print_messages(
 ) -> None:
     """Open the network, subscribe, and print what comes."""
     (topic,) = plan.topics
-    async with session.open(plan) as network, network.subscribe(topic) as messages:
+    async with session.open(plan) as network, network.subscribe(plan.handle(topic)) as messages:
         await wait_subscribed(network, topic)
         await session.show_ready(network, plan.name)
         if explain:
@@ -63,12 +63,14 @@ async def print_messages(
 def say_how_to_publish(network: rumormill.Network, plan: NetworkPlan) -> None:
     """What a person wants to know next; on stderr, because stdout is for messages."""
     topic = shlex.quote(plan.topics[0])
+    file = getattr(plan.handle(plan.topics[0]), "path", None)
+    said = topic if file is None else f"--topic-file {shlex.quote(str(file))} --key-file FILE"
     warn(f"waiting for messages on {topic} as {network.id}; Ctrl-C ends.")
     if network.addresses and sys.stderr.isatty():
         kind = "" if plan.name == DEFAULT_NETWORK else f" --network {plan.name}"
         kind += find_family(plan.name).publisher_options
         print(
             f"From another terminal:\n"
-            f"  rumormill pub {topic}{kind} --peer {network.addresses[0]} --data hello",
+            f"  rumormill pub {said}{kind} --peer {network.addresses[0]} --data hello",
             file=sys.stderr,
         )

@@ -15,12 +15,16 @@ from rumormill.live.family import (
     Description,
     Family,
     ScoreAdvice,
+    SecretScene,
     SettingsPage,
+    TopicWish,
+    TrustWish,
 )
 
 if TYPE_CHECKING:
     from rumormill.libp2p.live.network import Libp2pNetwork
     from rumormill.libp2p.live.settings import Libp2pSettings
+    from rumormill.libp2p.live.topic_file import TopicFile
     from rumormill.libp2p.stack.keys import PrivateKey
     from rumormill.live.setting_keys import Key
 
@@ -99,6 +103,40 @@ class Libp2pFamily(Family):
             ways = [each.strip() for each in ways.split(",")]
         return bool({"mdns", "rendezvous"}.intersection(ways) or settings.get("remember_peers"))
 
+    # ---- topics with descriptors
+
+    topic_file_help = "who may publish, who can read"
+
+    def load_topic(self, path: Path) -> TopicFile:
+        """See :class:`Family`."""
+        from rumormill.libp2p.live.topic_file import load_topic
+
+        return load_topic(path)
+
+    def create_topic(self, wish: TopicWish) -> Mapping[str, Any]:
+        """See :class:`Family`."""
+        from rumormill.libp2p.live.topic_maker import create_topic
+
+        return create_topic(wish)
+
+    def describe_topic(self, path: Path) -> Mapping[str, Any]:
+        """See :class:`Family`."""
+        from rumormill.libp2p.live.topic_maker import describe_topic
+
+        return describe_topic(path)
+
+    def rotate_topic(self, path: Path) -> Mapping[str, Any]:
+        """See :class:`Family`."""
+        from rumormill.libp2p.live.topic_maker import rotate_topic
+
+        return rotate_topic(path)
+
+    def change_trust(self, wish: TrustWish) -> Mapping[str, Any]:
+        """See :class:`Family`."""
+        from rumormill.libp2p.live.topic_maker import change_trust
+
+        return change_trust(wish)
+
     # ---- scores
 
     def score_advice(
@@ -144,6 +182,11 @@ class Libp2pFamily(Family):
                 messages=400,
             ),
         )
+
+    def secret_scene(self, network: str) -> SecretScene | None:
+        """A topic with a list of publishers and a shared key."""
+        options = ("--auth", "key", "--enc", "shared-key")
+        return SecretScene(network, "weather", options, self.listen)
 
 
 def _public_part(key: PrivateKey) -> dict[str, Any]:

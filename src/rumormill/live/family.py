@@ -129,6 +129,40 @@ class ScoreAdvice(NamedTuple):
     """The same parameters as they are written in ``node.toml``."""
 
 
+class TopicWish(NamedTuple):
+    """A topic with a file to be made: for ``rumormill topic create``."""
+
+    name: str
+    out: Path
+    auth: str = "none"
+    """Who may publish, in a word of the family's."""
+    publishers: tuple[str, ...] = ()
+    """Ids of those who may, or key files of theirs."""
+    encryption: str = "none"
+    """Who can read, in a word of the family's."""
+    keys: int = 1
+    """Shared keys to be made: one is used, the others are for later."""
+
+
+class TrustWish(NamedTuple):
+    """A word on a peer to be signed: for ``rumormill topic trust``."""
+
+    topic_file: Path
+    key_file: Path
+    peer: str
+    until: float | None = None
+    """Seconds since the epoch; None takes trust back."""
+
+
+class DescribedTopic(Protocol):
+    """A topic out of a file: networks of its family take it in place of the topic's text."""
+
+    @property
+    def topic_id(self) -> str:
+        """The topic's text."""
+        ...
+
+
 class DemoAct(NamedTuple):
     """What a family shows in ``rumormill demo``; the demo plays it with the public commands.
 
@@ -157,6 +191,18 @@ class DemoAct(NamedTuple):
     """Whether every node needs an identity that was made for it, not only who is to come back."""
     settings: Mapping[str, str] = NOTHING
     """Settings of every node."""
+
+
+class SecretScene(NamedTuple):
+    """A private topic that the demo shows, with ``rumormill topic create``."""
+
+    network: str
+    name: str
+    """The topic's."""
+    options: tuple[str, ...]
+    """What ``topic create`` is told, beside who may publish."""
+    listen: str
+    """Where its nodes listen."""
 
 
 class Family(ABC):
@@ -284,6 +330,37 @@ class Family(ABC):
         """
         raise ConfigError("network", f"the networks of {self.name} have no folders of keys")
 
+    # ---- topics that have a file
+
+    topic_file_help: ClassVar[str] = ""
+    """What a topic's file says, where topics have such."""
+
+    def load_topic(self, path: Path) -> DescribedTopic:
+        """The topic of a file, with what is beside it; :class:`ConfigError` if it is none."""
+        raise self._no_topic_files()
+
+    def create_topic(self, wish: TopicWish) -> Mapping[str, Any]:
+        """Write the files of a new topic, which must not exist yet (:class:`FileExistsError`).
+
+        Returns what everyone may know of it, its ``id`` first.
+        """
+        raise self._no_topic_files()
+
+    def describe_topic(self, path: Path) -> Mapping[str, Any]:
+        """What everyone may know of the topic of a file, its ``id`` first."""
+        raise self._no_topic_files()
+
+    def rotate_topic(self, path: Path) -> Mapping[str, Any]:
+        """Put the next shared key of a topic into use; what is known of it then."""
+        raise self._no_topic_files()
+
+    def change_trust(self, wish: TrustWish) -> Mapping[str, Any]:
+        """Sign a word on a peer into a topic's file, from which nodes tell it on."""
+        raise self._no_topic_files()
+
+    def _no_topic_files(self) -> ConfigError:
+        return ConfigError("topic_file", f"topics of {self.name} have no files")
+
     # ---- publishing from the command line
 
     replaces: ClassVar[bool] = False
@@ -325,3 +402,7 @@ class Family(ABC):
     def acts(self) -> tuple[DemoAct, ...]:
         """What the family shows in the demo."""
         return ()
+
+    def secret_scene(self, network: str) -> SecretScene | None:
+        """A private topic that the demo shows after the acts of the network, if there is such."""
+        return None

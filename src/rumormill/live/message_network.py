@@ -22,6 +22,10 @@ class MessageNetwork(Network):
 
     _publications = 0
 
+    def _several(self, topics: Sequence[str]) -> tuple[str, ...]:
+        """The texts of topics, where it is not one text."""
+        return tuple(topics)
+
     async def publish(
         self,
         topic: str | Sequence[str],
@@ -36,7 +40,7 @@ class MessageNetwork(Network):
         message is dropped for this peer, and the receipt says so.
         """
         self._check_open()
-        topics = (topic,) if isinstance(topic, str) else tuple(topic)
+        topics = (topic,) if isinstance(topic, str) else self._several(topic)
         data = as_bytes(data)
         if self._validators:
             await self._judge_own(topics, data)
@@ -66,7 +70,7 @@ class MessageNetwork(Network):
         whole may wait for room in the queues of peers: see :meth:`publish`.
         """
         self._check_open()
-        topics = (topic,) if isinstance(topic, str) else tuple(topic)
+        topics = (topic,) if isinstance(topic, str) else self._several(topic)
         messages = [as_bytes(data) for data in several]
         if self._validators:
             for data in messages:

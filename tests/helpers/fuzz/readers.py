@@ -55,6 +55,9 @@ from rumormill.cli.pub import read_lines
 from rumormill.core import base58
 from rumormill.core.errors import RemoteProtocolError, RumormillError
 from rumormill.core.protobuf import bytes_field, read_message, varint_field
+from rumormill.libp2p.descriptor.control_message import decode_control
+from rumormill.libp2p.descriptor.descriptor import TopicDescriptor
+from rumormill.libp2p.descriptor.edges import decode_edge
 from rumormill.libp2p.discovery.addresses import usable
 from rumormill.libp2p.discovery.kademlia import message as kademlia
 from rumormill.libp2p.discovery.mdns import dns
@@ -68,6 +71,7 @@ from rumormill.libp2p.live import key_file
 from rumormill.libp2p.live.author_file import MAGIC as AUTHORS
 from rumormill.libp2p.live.author_file import decode_authors
 from rumormill.libp2p.live.peers_file import decode_peers, encode_peers
+from rumormill.libp2p.live.topic_file import load_edges, load_keys, load_topic
 from rumormill.libp2p.stack.envelope import decode_envelope
 from rumormill.libp2p.stack.identify import decode_identify
 from rumormill.libp2p.stack.keys import PrivateKey, PublicKey
@@ -331,6 +335,39 @@ add("parts", whole(lambda raw: PartList(b"group", 64).take(raw)),
 PEERS = encode_peers([])
 PEER_TEXT = PrivateKey.from_seed(bytes(32)).peer.encode()
 MDNS = dns.encode_query(SERVICE)
+
+DESCRIBED = TopicDescriptor("weather")
+
+
+def a_topic_file(raw: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "weather.topic"
+        path.write_bytes(raw)
+        path.chmod(0o600)
+        for read in (load_topic, lambda file: load_keys(file, DESCRIBED),
+                     lambda file: load_edges(file, DESCRIBED)):  # fmt: skip
+            with contextlib.suppress(RumormillError):
+                read(path)
+
+
+OPTIONS_OF_TOPIC = b"\x0a\x01w\x12\x90\x4e\x08\x01"
+add("descriptor", whole(TopicDescriptor.decode), "libp2p.descriptor.descriptor",
+    words=(*PROTOBUF_WORDS, b"\x0a\x07weather", b"\x12\x02\x08\x01"),
+    pumps={**FIELD_PUMPS, "publishers": Pump(OPTIONS_OF_TOPIC, b"\x12\x01p"),
+           "a long name": Pump(b"\x0a\x90\x4e", b"n")})  # fmt: skip
+add("trust edge", whole(decode_edge), "libp2p.descriptor.edges", words=PROTOBUF_WORDS,
+    pumps=FIELD_PUMPS)  # fmt: skip
+add("words on trust", whole(decode_control),
+    "libp2p.descriptor.control_message libp2p.descriptor.private_topic "
+    "libp2p.descriptor.xchacha libp2p.descriptor.sealed_data libp2p.descriptor.sealed_keys",
+    words=PROTOBUF_WORDS,
+    pumps={**FIELD_PUMPS, "edges": Pump(b"", b"\x0a\x00"), "asks": Pump(b"", b"\x22\x00"),
+           "boxes": Pump(b"\x1a\x90\x4e\x22\x80\x4e", b"b" * 56)})  # fmt: skip
+add("files of a topic", whole(a_topic_file), "libp2p.live.topic_file",
+    words=(b'{"type":"topic",', b'"topic":"x",', b'"descriptor":"', b"AAAA", b'"}', b"[", b"{"),
+    pumps={"base64": Pump(b'{"type":"topic","descriptor":"', b"AAAA", b'"}'),
+           "open lists": Pump(b"", b"["),
+           "edges": Pump(b'{"type":"topic-trust","edges":[""', b',""', b"]}")})  # fmt: skip
 add("authors", whole(decode_authors), "libp2p.live.author_file",
     words=(AUTHORS, b"\x03ann" + bytes(8), b"\xff", b"\x00"),
     pumps={"the same": Pump(AUTHORS, b"\x01a" + bytes(8)), "nobody": Pump(AUTHORS, bytes(9)),

@@ -43,6 +43,7 @@ KADEMLIA = "peers of a topic, by Kademlia"
 KADEMLIA_SERVER = "a Kademlia server for clients of the other"
 RENDEZVOUS = "peers of a topic, at a rendezvous point of the other"
 COMPOSITION = "fanout and subnets, whoever the ten nodes are"
+PRIVATE_TOPIC = "a private topic, relayed by who cannot read it"
 IDENTIFY = "Noise, yamux, identify"
 PING = "ping"
 STREAMS = "streams under load"
@@ -121,6 +122,7 @@ LIBP2P_ROWS = (
     (KADEMLIA_SERVER, THEIRS),
     (RENDEZVOUS, OURS),
     (RENDEZVOUS, THEIRS),
+    (PRIVATE_TOPIC, OURS),
 )
 
 BEP50_ROWS = (
@@ -193,7 +195,15 @@ LIBP2P_ABSENT: dict[tuple[str, str], str] = {
     },
     **{
         (behaviour, "py"): "tested with the others"
-        for behaviour in (CALM, DONT_WANT, EXCHANGE, COMPOSITION, KADEMLIA, KADEMLIA_SERVER)
+        for behaviour in (
+            CALM,
+            DONT_WANT,
+            EXCHANGE,
+            COMPOSITION,
+            KADEMLIA,
+            KADEMLIA_SERVER,
+            PRIVATE_TOPIC,
+        )
     },
     **{(RENDEZVOUS, peer): "it has no rendezvous" for peer in ("js", "go")},
     (RENDEZVOUS, "py"): "it speaks the first draft, whose registrations nobody signs",

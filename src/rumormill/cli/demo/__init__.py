@@ -20,6 +20,7 @@ from rumormill.cli.demo.plan import Plan, Wishes, plan_act
 from rumormill.cli.demo.play import Play
 from rumormill.cli.demo.process import Command
 from rumormill.cli.demo.progress import BarReporter, JsonReporter, Reporter
+from rumormill.cli.demo.secret import SecretPlay
 from rumormill.cli.demo.spark import differing, figures_of, make_tables, missing_for_spark
 from rumormill.cli.demo.table import Outcome
 from rumormill.cli.output import warn
@@ -27,8 +28,8 @@ from rumormill.cli.render import json_line
 from rumormill.cli.sentences import EXIT_FAILED, EXIT_INTERRUPTED, UsageError, full_stop
 from rumormill.cli.session import until_stopped
 from rumormill.core.errors import ConfigError
-from rumormill.live.families import families, family_of
-from rumormill.live.family import DemoAct
+from rumormill.live.families import families, family_of, find_family
+from rumormill.live.family import DemoAct, SecretScene
 
 WIDE = 100
 """Columns of a table that goes into a pipe or a file."""
@@ -96,6 +97,10 @@ class Stage:
                 self._console.rule(f"{plan.act.title}: {plan.act.network}")
             with tempfile.TemporaryDirectory(prefix="rumormill-demo-") as folder:
                 await self._play(plan, Path(folder))
+            scene = find_family(plan.act.network).secret_scene(plan.act.network)
+            if scene is not None:
+                with tempfile.TemporaryDirectory(prefix="rumormill-demo-") as folder:
+                    await self._play_secret(scene, Path(folder))
 
     def close(self) -> int:
         """The end."""
@@ -118,6 +123,22 @@ class Stage:
         self._show(play, report, tables)
         if report is not None and self._page is not None:
             await self._write_page(tables, self._page)
+
+    async def _play_secret(self, scene: SecretScene, folder: Path) -> None:
+        reporter = self._reporter()
+        play = SecretPlay(scene, reporter, folder)
+        try:
+            outcome = await play.run()
+        finally:
+            reporter.close()
+            await play.close()
+        self._good &= outcome.good
+        self._sentences.append(outcome.sentence())
+        if self._as_json:
+            print(json_line("secret", {"network": scene.network, **outcome._asdict()}))
+        else:
+            style = "bold green" if outcome.good else "bold red"
+            self._console.print(outcome.sentence(), "\n", style=style, sep="")
 
     def _reporter(self) -> Reporter:
         """For one act. Programs get one stream of events, whose first line is ``ready``."""

@@ -28,6 +28,8 @@ from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities, check_topic
 from rumormill.core.trace import CONNECTION_REFUSED, DROPPED, SLOW_PEER, TraceEvent
 from rumormill.core.transport import Dial, Listening
+from rumormill.libp2p.descriptor import events as descriptor_events
+from rumormill.libp2p.descriptor.private_topics import PrivateTopics
 from rumormill.libp2p.discovery.discovery import Discovery
 from rumormill.libp2p.discovery.effects import PeersWanted
 from rumormill.libp2p.discovery.events import REPEATABLE as DISCOVERY_REPEATABLE
@@ -47,13 +49,13 @@ from rumormill.libp2p.host.keeper import STREAM_REFUSED
 from rumormill.libp2p.host.pubsub_streams import STREAM_LOST
 from rumormill.libp2p.live.addresses import Multiaddrs
 from rumormill.libp2p.live.author_file import AuthorFile
+from rumormill.libp2p.live.described_network import AnyTopic, DescribedNetwork
 from rumormill.libp2p.live.finding import Finding
 from rumormill.libp2p.live.key_file import load_or_create_key, new_key
 from rumormill.libp2p.live.local_network import listen_each
 from rumormill.libp2p.live.partial_topic import PartialTopic, PartialTopics
 from rumormill.libp2p.live.parts import make_author_store, make_router
 from rumormill.libp2p.live.peer_choices import NodeInput, PeerChoices
-from rumormill.libp2p.live.publishing import OtherPublications
 from rumormill.libp2p.live.settings import Libp2pSettings
 from rumormill.libp2p.pubsub.inbound.replays import AuthorStore
 from rumormill.libp2p.pubsub.parameters import ENVELOPE
@@ -81,23 +83,27 @@ if os.environ.get("RUMORMILL_NATIVE") == "0":
     use_native(False)
 
 
-class Libp2pNetwork(PeerChoices, OtherPublications):
+class Libp2pNetwork(DescribedNetwork, PeerChoices):
     """A gossipsub, floodsub or randomsub network."""
 
     repeatable: ClassVar[frozenset[str]] = frozenset(
         (STREAM_REFUSED, STREAM_LOST, EXTENSION_TESTED, PARTS_TAKEN, PARTS_OFFERED)
-    ).union(DISCOVERY_REPEATABLE)
+    ).union(DISCOVERY_REPEATABLE, descriptor_events.REPEATABLE)
 
     def __init__(self, name: str, settings: Libp2pSettings) -> None:
         key_file = settings.live.key_file
         identity = new_key() if key_file is None else load_or_create_key(key_file)
         self._settings = settings
         self._authors = make_author_store(settings)
-        self._pubsub = _pubsub(name, settings, identity, self._authors)
+        self._private = PrivateTopics(
+            random.SystemRandom(), judged=lambda topic: topic in self._validators
+        )
+        self._pubsub = _pubsub(name, settings, identity, self._authors, self._private)
         self._finding = Finding(settings, identity, self._pubsub)
         self._host = _host(settings, identity, self._pubsub, self._finding.machine)
         self._names = PeerNames()
         self._driver: Driver[NodeInput] = Driver(self._host)
+        self._tell = self._driver.feed
         super().__init__(
             name=name,
             id=identity.peer,
@@ -141,15 +147,15 @@ class Libp2pNetwork(PeerChoices, OtherPublications):
         """Whom we are connected to."""
         return self._host.peers()
 
-    def subscribers(self, topic: str) -> tuple[str, ...]:
+    def subscribers(self, topic: AnyTopic) -> tuple[str, ...]:
         """Connected peers that listen to the topic."""
-        return tuple(self._pubsub.subscribers(topic))
+        return tuple(self._pubsub.subscribers(self.text_of(topic)))
 
-    def mesh(self, topic: str) -> tuple[str, ...]:
+    def mesh(self, topic: AnyTopic) -> tuple[str, ...]:
         """The mesh of the topic; in floodsub, everybody who listens to it; in randomsub, those who
         get every message without a throw of the dice.
         """
-        return self._pubsub.mesh(topic)
+        return self._pubsub.mesh(self.text_of(topic))
 
     def _messages(self, wire: WireMessage, peer: str | None) -> Iterator[Message]:
         """What the validators of the message's topics are to see."""
@@ -162,6 +168,9 @@ class Libp2pNetwork(PeerChoices, OtherPublications):
             fields["sequence"] = int.from_bytes(wire.sequence, "big")
         for topic in wire.topics:
             if topic in self._validators:
+                guard = self._private.data_guard(topic)
+                if guard is not None and not guard.open_for_validators(wire):
+                    continue  # what cannot be read is passed on, and not delivered
                 yield Message(topic, wire.data, sender, wire.id, self.name, peer, now, fields)
 
     # ---- scores
@@ -276,6 +285,8 @@ class Libp2pNetwork(PeerChoices, OtherPublications):
             raise LocalProtocolError(
                 "there are no partial messages here: open gossipsub with partial_messages=True"
             )
+        if self._private.topic(topic) is not None:
+            raise LocalProtocolError(f"{topic!r} has a descriptor, so there are no parts of it")
         command = OpenPartial(topic, request, make)
         return self._partial.open(command, buffer=buffer, listen=listen)
 
@@ -339,7 +350,11 @@ def genuine(message: WireMessage) -> bool:
 
 
 def _pubsub(
-    name: str, settings: Libp2pSettings, identity: PrivateKey, authors: AuthorStore | None
+    name: str,
+    settings: Libp2pSettings,
+    identity: PrivateKey,
+    authors: AuthorStore | None,
+    guard: PrivateTopics,
 ) -> Pubsub:
     router: Router | None = settings.live.router
     if router is None:
@@ -353,6 +368,7 @@ def _pubsub(
         network=name,
         address_book=AddressBook(settings.host.max_peer_records),
         author_store=authors,
+        guard=guard,
     )
 
 

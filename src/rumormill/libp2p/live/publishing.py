@@ -40,7 +40,7 @@ class OtherPublications(MessageNetwork):
         of it (gossipsub). ``author``: sign it with another key than the node's own.
         """
         if local or not gossip or author is not None:
-            topics = (topic,) if isinstance(topic, str) else tuple(topic)
+            topics = (topic,) if isinstance(topic, str) else self._several(topic)
             command = PublishOtherwise(topics, as_bytes(data), local, gossip, author)
             return self._publish_otherwise(command, ready, timeout)
         # As nearly always, and so not a coroutine within another.

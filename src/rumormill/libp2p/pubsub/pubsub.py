@@ -39,6 +39,7 @@ from rumormill.core.machine import (
     Unsubscribe,
     Writable,
 )
+from rumormill.core.receipt import Receipt
 from rumormill.core.timers import NEVER
 from rumormill.core.trace import TraceEvent, type_of_field
 from rumormill.libp2p.effects import (
@@ -56,6 +57,7 @@ from rumormill.libp2p.effects import (
     StreamRenewed,
     StreamRestarted,
 )
+from rumormill.libp2p.pubsub.guard import Guard
 from rumormill.libp2p.pubsub.inbound.blacklist import BLACKLIST_ENDED, BlacklistedPeers
 from rumormill.libp2p.pubsub.inbound.inbox import Inbox
 from rumormill.libp2p.pubsub.inbound.intake import Intake
@@ -71,13 +73,14 @@ from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.pubsub.topics.own_topics import OwnTopics
 from rumormill.libp2p.pubsub.topics.peer_filter import Admittance
-from rumormill.libp2p.pubsub.topics.rules import RuleBook
+from rumormill.libp2p.pubsub.topics.rules import RuleBook, Rules
 from rumormill.libp2p.pubsub.topics.subscriptions import SubscriptionFilter, SubscriptionTable
 from rumormill.libp2p.pubsub.usefulness import Usefulness
 from rumormill.libp2p.stack.address_book import AddressBook
 from rumormill.libp2p.stack.peer_id import PeerNames, from_text
 from rumormill.libp2p.wire.control import ControlKind, ControlKinds, EntryType
 from rumormill.libp2p.wire.frames import FrameReader
+from rumormill.libp2p.wire.message import WireMessage
 from rumormill.libp2p.wire.signing import Author
 
 InputType = TypeVar("InputType", bound=PubsubInput)
@@ -102,12 +105,14 @@ class Pubsub:
         subscription_filter: SubscriptionFilter | None = None,
         first_sequence: int | None = None,
         author_store: AuthorStore | None = None,
+        guard: Guard | None = None,
     ) -> None:
         """``name_of`` turns a ``from`` field into a peer's name, ``id_of`` does the reverse; by
         default base58. ``address_book`` is the host's, where there is one.
 
         ``first_sequence`` is our first message's number; by default its time in nanoseconds.
-        ``author_store`` keeps what ``refuse_replays`` has to remember over a restart.
+        ``author_store`` keeps what ``refuse_replays`` has to remember over a restart. ``guard`` is
+        asked about messages of topics that have one.
         """
         self.node = node
         self.author = author
@@ -132,8 +137,12 @@ class Pubsub:
         self._now = 0.0
         self._queue_bytes = self.parameters.queue_bytes
         self._handlers: dict[type, Callable[[Any, float], None]] = {}
+        self.guard = guard or Guard()
+        """What single topics ask of messages."""
         self._attach(router)
         rules = RuleBook(self.parameters)
+        self.rules_of: Callable[[str], Rules] = rules.of
+        """The rules of a topic."""
         self._intake = Intake(self, network, rules, self.name_of, author_store)
         self._publisher = Publisher(self, self._intake, rules, first_sequence)
         self._take_inputs()
@@ -147,6 +156,7 @@ class Pubsub:
         self.outbox = Outbox(self, self._kinds)
         self.forwarding = Forwarding(self)
         router.attach(self)
+        self.guard.attach(self)
         self.table = SubscriptionTable(self.parameters.max_topics_per_peer)
         """Who listens to what."""
         self.use = Usefulness(
@@ -159,8 +169,10 @@ class Pubsub:
         """Who is of use, and what for; :attr:`usefulness` asks it."""
         self.usefulness = self.use.of
         """Of how much use a peer is at a time, from 0 on; see :mod:`.usefulness`."""
-        self.listeners = Listeners((*router.parts(), router.discipline(), router, self.use))
-        """Who hears what happens: the router, and the parts that it is made of."""
+        self.listeners = Listeners(
+            (*router.parts(), router.discipline(), router, self.use, self.guard)
+        )
+        """Who hears what happens: the router, the parts that it is made of, and the guard."""
         self.toll = Toll(self)
         """What peers pay for the work that they make us do."""
         self.blacklisted = BlacklistedPeers(self.parameters.blacklist)
@@ -223,6 +235,9 @@ class Pubsub:
         due = self._router_due()
         if due is not None and due <= now:
             self.router.wake(now)
+        due = self.guard.next_wake()
+        if due is not None and due <= now:
+            self.guard.wake(now)
         if self.outbox.expires <= now:
             self.outbox.expire(now)
         if self.blacklisted.next_end <= now:
@@ -235,7 +250,7 @@ class Pubsub:
         """At once if something waits to be sent, else when the router wants it or time is up."""
         if self.outbox.dirty:
             return self._now
-        # Asked after every input, so written out: the least of four times.
+        # Asked after every input, so written out: the least of five times.
         soonest, expires, due = self.outbox.expires, self._intake.seen.expires, self._router_due()
         if expires < soonest:
             soonest = expires
@@ -243,6 +258,9 @@ class Pubsub:
             soonest = due
         if self.blacklisted.next_end < soonest:
             soonest = self.blacklisted.next_end
+        due = self.guard.next_wake()
+        if due is not None and due < soonest:
+            soonest = due
         return None if soonest == NEVER else soonest
 
     # ---- what others may know
@@ -397,6 +415,23 @@ class Pubsub:
         self.emit(trace.PROTOCOL_ERROR, peer=peer, reason=error.reason, detail=error.detail)
         self.effects.append(Drop(peer, error.reason))
         self._membership.left(PeerLeft(peer, error.reason), self._now)
+
+    # ---- what the guard may ask for
+
+    def publish_quietly(self, topic: str, data: bytes, now: float) -> Receipt:
+        """Publish something that the application has not asked for."""
+        return self._publisher.send_out((topic,), data, now)
+
+    def deliver_late(self, message: WireMessage, source: Peer, now: float) -> None:
+        """Deliver a message that was passed on earlier and can be read only now."""
+        self._intake.deliver(message, source, now)
+
+    def take_part(self, topic: str, wanted: bool, now: float) -> None:
+        """Relay a topic, or no longer."""
+        if wanted:
+            self._own_topics.begin_relay(BeginRelay(topic), now)
+        else:
+            self._own_topics.end_relay(EndRelay(topic), now)
 
     # ---- trace
 

@@ -20,7 +20,13 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
     load_der_public_key,
 )
-from nacl.bindings import crypto_sign_seed_keypair
+from nacl.bindings import (
+    crypto_box_seal_open,
+    crypto_sign_ed25519_pk_to_curve25519,
+    crypto_sign_ed25519_sk_to_curve25519,
+    crypto_sign_seed_keypair,
+)
+from nacl.exceptions import CryptoError
 
 from rumormill.core import ed25519
 from rumormill.core.errors import LocalProtocolError, RemoteProtocolError
@@ -250,6 +256,15 @@ class PrivateKey:
     def sign(self, payload: bytes) -> bytes:
         """The signature over ``payload``: 64 bytes."""
         return ed25519.sign(self._secret, payload)
+
+    def unseal(self, sealed: bytes) -> bytes | None:
+        """What somebody sealed to this key (libsodium's sealed box); None if it was not to us."""
+        secret = crypto_sign_ed25519_sk_to_curve25519(self._secret)
+        public = crypto_sign_ed25519_pk_to_curve25519(self.public_key.data)
+        try:
+            return crypto_box_seal_open(sealed, public, secret)
+        except (CryptoError, ValueError, TypeError):
+            return None
 
     @property
     def peer_id(self) -> bytes:

@@ -1,10 +1,10 @@
 """The way in: from a message on the wire to a delivery, or to the reason why not.
 
 In this order, the cheap before the costly: do we want it, does its shape fit the topic's policy, is
-it our own, can its data be read (where the topic has a transform), have we seen it, is it a replay,
-is it being checked already. Only then comes the check, which is an effect: the signature, and what
-validators the user has. Only a genuine message marks its id as seen, so a forged copy cannot keep
-the true one out.
+it our own, does the topic's guard refuse it (where it has one), can its data be read (where it has
+a transform), have we seen it, is it a replay, is it being checked already. Only then comes the
+check, which is an effect: the signature, and what validators the user has. Only a genuine message
+marks its id as seen, so a forged copy cannot keep the true one out. Then the guard is asked again.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from rumormill.core.machine import Check, Checked, CheckedMany, Deliver, Peer, V
 from rumormill.core.message import Message
 from rumormill.core.trace import DELIVERED, DUPLICATE, TraceEvent
 from rumormill.core.transport import HoldPeer
+from rumormill.libp2p.pubsub.guard import UNREADABLE, Refusal
 from rumormill.libp2p.pubsub.inbound import prices
 from rumormill.libp2p.pubsub.inbound.checks import PendingCheck, PendingChecks
 from rumormill.libp2p.pubsub.inbound.last_seen import LastSeenCache
@@ -82,6 +83,7 @@ class Intake:
         self._blacklisted = pubsub.blacklisted.authors
         self._admittance = pubsub.admittance
         self._subscribed = pubsub.subscribed
+        self._guard, self._guards = pubsub.guard, pubsub.guard.topics
         self._hold_checks = parameters.hold_checks_per_peer
         self._hold_bytes = parameters.max_check_bytes // 32
 
@@ -126,6 +128,11 @@ class Intake:
         if self._admittance.allows is not None and not self._admittance.admits_all(peer, topics):
             self._ignore(message, peer, {peer: None}, NOT_ALLOWED, now)
             return
+        if self._guards:
+            refusal = self._guard.refuses(message, now)
+            if refusal is not None:
+                self._refuse(message, peer, {peer: None}, refusal, now)
+                return
         if self._transforming and rules.transform is not None:
             reason = self._open(message, rules.transform, peer)
             if reason is not None:
@@ -271,12 +278,18 @@ class Intake:
 
     def _accept(self, check: PendingCheck, now: float) -> None:
         message, source, holders = check.message, check.source, check.holders
+        refusal = None
+        if self._guards:
+            refusal = self._guard.admit(message, source, now)
+            if refusal is not None and refusal is not UNREADABLE:
+                self._refuse(message, source, holders, refusal, now)
+                return
         try:
-            sender = self.deliver(message, source, now)
+            sender = self.deliver(message, source, now, readable=refusal is None)
         except RemoteProtocolError as error:  # accepted without a look at who wrote it
             self._reject(message, source, holders, error.reason, now)
             return
-        if self._transforming:
+        if self._transforming or self._guards:
             message.close()
         else:
             self.recent.add(message)
@@ -313,10 +326,13 @@ class Intake:
             *differing,
         )
 
-    def deliver(self, message: WireMessage, source: Peer | None, now: float) -> Peer | None:
+    def deliver(
+        self, message: WireMessage, source: Peer | None, now: float, readable: bool = True
+    ) -> Peer | None:
         """Hand the message to our own subscriptions of its topics; returns its author's name.
 
-        Of a topic that we only relay, somebody else's message is traced and nothing more.
+        Of a topic that we only relay, and if it is not ``readable``, somebody else's message is
+        traced and nothing more.
         """
         pubsub = self._pubsub
         sender = None
@@ -325,7 +341,7 @@ class Intake:
         sequence, data, message_id = message.sequence, message.data, message.id
         fields = {} if sequence is None else {"sequence": int.from_bytes(sequence, "big")}
         for topic in message.topics:
-            if topic in self._subscribed:
+            if topic in self._subscribed and readable:
                 delivered = Message(
                     topic, data, sender, message_id, self._network, source, now, fields
                 )
@@ -356,6 +372,19 @@ class Intake:
 
     def _trace_duplicate(self, message: WireMessage, peer: Peer) -> None:
         self._pubsub.emit(trace.DUPLICATE, message.topics[0], message.id, peer)
+
+    def _refuse(
+        self,
+        message: WireMessage,
+        source: Peer,
+        holders: dict[Peer, None],
+        refusal: Refusal,
+        now: float,
+    ) -> None:
+        """A guard wants the message not to be passed on."""
+        message.close()
+        tell = self._reject if refusal.blame else self._ignore
+        tell(message, source, holders, refusal.reason, now)
 
     def _release(self, peer: Peer, message: WireMessage) -> None:
         """One message of the peer less under check; let it send again if it was held back."""

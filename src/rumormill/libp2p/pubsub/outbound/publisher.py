@@ -52,17 +52,23 @@ class Publisher:
         self._terms: dict[tuple[str, ...], Rules] = {}
         """Of topics that we published on lately: what they agree on."""
         self._deliver_own = pubsub.parameters.deliver_own
+        self._guards = pubsub.guard.topics
 
     def publish(self, command: Publish, now: float) -> None:
         """Publish; raises :class:`LocalProtocolError` for what no peer would take."""
         topics = command.topics
         if len(topics) > 1:
             topics = tuple(dict.fromkeys(topics))
-        message = self._make(topics, command.data, now)
+        receipt = self.send_out(topics, command.data, now)
+        self._pubsub.effects.append(Published(receipt))
+
+    def send_out(self, topics: tuple[str, ...], data: bytes, now: float) -> Receipt:
+        """Publish, and tell the application nothing of it."""
+        message = self._make(topics, data, now)
         self._accept(message, now, self._tell_accepted)
         receipt = self._send(message, now)
-        self._tell_published(message, command.data, receipt, now)
-        self._pubsub.effects.append(Published(receipt))
+        self._tell_published(message, data, receipt, now)
+        return receipt
 
     def publish_otherwise(self, command: PublishOtherwise, now: float) -> None:
         """Publish, but only here, without keeping it for gossip, or in the name of another."""
@@ -142,6 +148,8 @@ class Publisher:
             raise LocalProtocolError("a message needs a topic")
         if len(topics) > 1:
             self._allow_several(topics)
+            if not self._guards.keys().isdisjoint(topics):
+                raise LocalProtocolError("a message on a topic with a guard is on no other topic")
         rules = [self._rules.of(check_topic(topic)) for topic in topics]
         policies = {each.signing for each in rules}
         if len(policies) > 1:
@@ -172,16 +180,22 @@ class Publisher:
         """The message as it leaves; raises for one that no peer would take, or has already."""
         terms = self._terms.get(topics) or self._agree(topics)
         wire = data if terms.transform is None else self._outbound(topics[0], data, terms.transform)
-        if len(wire) > terms.max_message_size:
-            raise MessageTooLargeError(len(wire), terms.max_message_size, topics[0])
+        sequence = 0
         if terms.signing == "StrictSign":
             # Nanoseconds at the first message, then one more each: never the same twice, even if
             # the node was restarted in between.
             sequence = int(now * 1e9) if self._next_sequence is None else self._next_sequence
             self._next_sequence = sequence + 1
-            message = signed_message(author or self._pubsub.author, wire, topics, sequence)
         elif author is not None:
             raise LocalProtocolError(f"messages of {topics[0]!r} have no author: nobody signs them")
+        if self._guards and topics[0] in self._guards:
+            if author is not None:
+                raise LocalProtocolError(f"{topics[0]!r} has a descriptor: publish as yourself")
+            wire = self._guards[topics[0]].seal(data, sequence, now)
+        if len(wire) > terms.max_message_size:
+            raise MessageTooLargeError(len(wire), terms.max_message_size, topics[0])
+        if terms.signing == "StrictSign":
+            message = signed_message(author or self._pubsub.author, wire, topics, sequence)
         else:
             message = build_message(data=wire, topics=topics)
         excess = len(message.raw) + FIELD_HEAD - terms.max_rpc_size
