@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 from rumormill.core.machine import Publish, Published, Subscribe, Unsubscribe
 from rumormill.core.receipt import Receipt
 from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter
-from rumormill.libp2p.gossipsub.score import ScoreParameters
+from rumormill.libp2p.gossipsub.score import DEFAULT_SCORE, ScoreParameters
 from rumormill.libp2p.pubsub.floodsub import FloodsubRouter
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.pubsub import Pubsub
@@ -38,7 +38,7 @@ def machine(
     entropy: random.Random,
     kind: Kind = "gossipsub",
     gossipsub: dict[str, Any] | None = None,
-    score: ScoreParameters | None = None,
+    score: ScoreParameters | None = DEFAULT_SCORE,
     **parameters: Any,
 ) -> Pubsub:
     """The pubsub machine of one node."""
@@ -71,7 +71,7 @@ class PubsubNetwork:
         kind: Kind = "gossipsub",
         link: Link | None = None,
         gossipsub: dict[str, Any] | None = None,
-        score: ScoreParameters | None = None,
+        score: ScoreParameters | None = DEFAULT_SCORE,
         keep: bool = True,
         **parameters: Any,
     ) -> None:
