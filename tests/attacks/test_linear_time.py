@@ -130,7 +130,8 @@ NOT_READERS = {
     "live.transports.turns", "live.transports.udp",  # they pass on what was read, or is to be
     "capture.foreign.hermes_parquet", "capture.foreign.ledger", "capture.log",
     "system.private_files", "capture.mending",  # bytes, and those of an index, measured there
-    "core.parameters", "cli.options", "cli.spool", "cli.topic", "cli.render", "cli.pipeline",
+    "core.parameters", "cli.attack", "cli.options", "cli.spool", "cli.topic", "cli.render",
+    "cli.pipeline",
     "node.settings", "system.tables_location",  # what the user types
 }  # fmt: skip
 """Modules with functions of such names that read no bytes of others by themselves."""

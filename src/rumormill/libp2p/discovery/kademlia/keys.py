@@ -27,7 +27,7 @@ def topic_key(topic: str) -> bytes:
     multihash of the namespace.
 
     >>> topic_key("weather").hex()[:12]
-    '122020e1def3'
+    '122047d1c0b1'
     """
     return SHA2_256 + hashlib.sha256((TOPIC_PREFIX + topic).encode("utf-8")).digest()
 
