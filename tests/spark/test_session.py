@@ -6,12 +6,13 @@ from pathlib import Path
 import pyspark
 import pytest
 from packaging.requirements import Requirement
+from py4j.java_gateway import JavaClass
 from pyspark.sql import SparkSession
 
 from rumormill.core.errors import ConfigError
 from rumormill.pipeline.lake import jars
 from rumormill.pipeline.lake.location import catalog_settings, parse_tables
-from rumormill.pipeline.session import cores_of, jar_settings
+from rumormill.pipeline.session import LOOKED_UP, cores_of, jar_settings
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,6 +20,12 @@ ROOT = Path(__file__).parents[2]
 def test_the_session_counts(spark: SparkSession) -> None:
     assert spark.range(10).count() == 10
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+
+
+def test_java_is_asked_once_for_the_classes_of_expressions(spark: SparkSession) -> None:
+    kept = vars(spark.sparkContext._jvm)
+    assert {"functions", "org.apache.spark.sql.functions", "PythonUtils"} <= kept.keys()
+    assert all(isinstance(kept[name], JavaClass) for name in LOOKED_UP)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from py4j.java_gateway import JavaClass
 from pyspark.sql import SparkSession
 
 from rumormill.pipeline.class_archive import archive_options
@@ -30,6 +31,8 @@ SETTINGS: Final = {
     "checkpointing.FileSystemBasedCheckpointFileManager",
     # Between Java and its Python workers: a fifth of the time per task that TCP takes.
     "spark.python.unix.domain.socket.enabled": "true",
+    # It says nothing when Java lets an idle worker go.
+    "spark.python.daemon.module": "rumormill.pipeline.worker_daemon",
     # When a reader has enough, its worker finds nobody to say so to: that is no fault to be told.
     "spark.python.daemon.killWorkerOnFlushFailure": "false",
     "spark.sql.execution.pyspark.udf.daemonKillWorkerOnFlushFailure": "false",
@@ -90,6 +93,15 @@ REPOSITORIES: Final = "spark.jars.repositories"
 OWN_JARS: Final = (JARS, "spark.jars.packages", CLASS_PATH)
 """Where users name jars of their own."""
 
+LOOKED_UP: Final = (
+    "functions",
+    "org.apache.spark.sql.functions",
+    "PythonUtils",
+    "PythonSQLUtils",
+    "org.apache.spark.sql.classic.SparkSession",
+)
+"""Java's classes by the names that PySpark has for them, which it looks up for each expression."""
+
 
 def spark_session(
     name: str = "rumormill",
@@ -134,9 +146,21 @@ def spark_session(
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.dataSource.register(RumormillSource)
+    _keep_classes(spark)
     if local and location is not None:
         _without_checksum_files(spark)
     return spark
+
+
+def _keep_classes(spark: SparkSession) -> None:
+    """Look them up once: a step of the pipeline does so for each of thousands of expressions, and
+    Java goes through all its jars, since a short name could be of any package that PySpark imports.
+    """
+    java: Any = spark.sparkContext._jvm
+    for name in LOOKED_UP:
+        found = getattr(java, name)
+        if isinstance(found, JavaClass):
+            vars(java)[name] = found
 
 
 def _without_checksum_files(spark: SparkSession) -> None:
