@@ -61,7 +61,7 @@ async def test_we_are_a_server_for_clients_of_another_implementation(
         await client.knows(ours.id)
         await client.provide(TOPIC)
     for client, other in (clients, reversed(clients)):
-        assert other.id in await client.find(TOPIC, dial=True)
+        await client.finds(TOPIC, other.id, dial=True)
         await client.connected(other.id)
     addresses = await clients[0].find_peer(ours.id)
     assert addresses and any(ours.address.startswith(each) for each in addresses)

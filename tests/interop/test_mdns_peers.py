@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from rumormill.libp2p.discovery.events import DISCOVERY_CONNECTED
+from tests.helpers.interop import interop_matrix as matrix
 from tests.helpers.interop.go_peer import StartGoPeer
+from tests.helpers.interop.interop_matrix import OURS, THEIRS, row
 from tests.helpers.interop.js_peer import StartJsPeer
 from tests.helpers.interop.network_namespace import NetworkNamespace
 from tests.helpers.interop.our_node import TOPIC, OpenNode, contents
@@ -21,6 +23,7 @@ from tests.helpers.interop.rust_peer import StartRustPeer
 IMPLEMENTATIONS = ["rust", "js", "go"]
 
 
+@row(matrix.MDNS, THEIRS)
 @pytest.mark.parametrize("peer", IMPLEMENTATIONS)
 async def test_we_find_a_peer_of_each_implementation(
     start_peer: Callable[..., Any], lan: NetworkNamespace, open_node: OpenNode
@@ -35,6 +38,7 @@ async def test_we_find_a_peer_of_each_implementation(
     assert contents(await ours.received(1)) == [b"from the other"]
 
 
+@row(matrix.MDNS, OURS)
 @pytest.mark.parametrize("peer", IMPLEMENTATIONS)
 async def test_we_are_found_by_a_peer_of_each_implementation(
     start_peer: Callable[..., Any], lan: NetworkNamespace, open_node: OpenNode

@@ -26,6 +26,7 @@ from tests.helpers.interop.conversation import StartPeer
 from tests.helpers.interop.interop_matrix import OURS, row
 from tests.helpers.interop.our_node import LISTEN, PATIENCE, eventually
 from tests.helpers.interop.peer_process import RouterPeer
+from tests.helpers.interop.rust_peer import StartRustPeer
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "rust": {"heartbeat_initial_delay": 0.5, "heartbeat_interval": 0.5},
@@ -125,3 +126,18 @@ async def test_trust_and_sealed_keys_pass_through_a_peer_in_the_middle(
     assert not any(b"secret" in each["data"] for each in relayed)
     ann.revoke(topic, eve_id)
     await eventually(lambda: eve_id not in eve.trusted(topic), "eve has heard that she is not")
+
+
+@pytest.mark.parametrize("name", ["weather", "test", "Wetter in Köln", "x" * 300])
+async def test_the_hashed_topic_of_rust_is_the_descriptor_with_its_name_alone(
+    open_ours: OpenOurs, start_rust_peer: StartRustPeer, name: str
+) -> None:
+    topic = TopicDescriptor.make(name)
+    rust = await start_rust_peer(options=OPTIONS["rust"])
+    assert await rust.subscribe_hashed(name) == topic.topic_id
+    ours = await open_ours("ann")
+    messages = ours.subscribe(topic)
+    await ours.connect(rust.address)
+    await rust.meshes(ours.id, topic.topic_id, timeout=PATIENCE)
+    await rust.publish(topic.topic_id, b"from rust")
+    assert (await messages.get(timeout=PATIENCE)).data == b"from rust"

@@ -42,6 +42,7 @@ PARTS = "messages in parts"
 KADEMLIA = "peers of a topic, by Kademlia"
 KADEMLIA_SERVER = "a Kademlia server for clients of the other"
 RENDEZVOUS = "peers of a topic, at a rendezvous point of the other"
+MDNS = "each other on a local network, by mDNS"
 COMPOSITION = "fanout and subnets, whoever the ten nodes are"
 PRIVATE_TOPIC = "a private topic, relayed by who cannot read it"
 IDENTIFY = "Noise, yamux, identify"
@@ -122,6 +123,8 @@ LIBP2P_ROWS = (
     (KADEMLIA_SERVER, THEIRS),
     (RENDEZVOUS, OURS),
     (RENDEZVOUS, THEIRS),
+    (MDNS, OURS),
+    (MDNS, THEIRS),
     (PRIVATE_TOPIC, OURS),
 )
 
@@ -202,6 +205,7 @@ LIBP2P_ABSENT: dict[tuple[str, str], str] = {
             COMPOSITION,
             KADEMLIA,
             KADEMLIA_SERVER,
+            MDNS,
             PRIVATE_TOPIC,
         )
     },

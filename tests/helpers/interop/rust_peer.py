@@ -40,6 +40,11 @@ class RustPeer(FindingPeer, PartsPeer):
         words = ["--rendezvous", rendezvous] if rendezvous else []
         return await super().start(program, more=[*words, *more], **arguments)
 
+    async def subscribe_hashed(self, name: str) -> str:
+        """Subscribe by its ``Sha256Topic``; returns the topic's id."""
+        answer = await self._command("subscribe_hashed", name=name)
+        return str(answer["topic"])
+
     # ---- rendezvous
 
     async def register(self, point: str, namespace: str, *, ttl: int | None = None) -> int:

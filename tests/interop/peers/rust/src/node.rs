@@ -95,6 +95,11 @@ impl Node {
                 self.swarm.behaviour_mut().subscribe(&topic)?;
                 Ok(Some(json!({"topic": topic})))
             }
+            "subscribe_hashed" => {
+                let name = text(command, "name")?;
+                let topic = self.swarm.behaviour_mut().subscribe_hashed(&name)?;
+                Ok(Some(json!({"topic": topic})))
+            }
             "unsubscribe" => {
                 let topic = text(command, "topic")?;
                 self.swarm.behaviour_mut().unsubscribe(&topic);
@@ -138,7 +143,7 @@ impl Node {
 
     pub fn dial(&mut self, address: String) -> Answer {
         let target: Multiaddr = address.parse().map_err(|error| format!("{error}"))?;
-        let options = DialOpts::from(target);
+        let options = from_a_new_port(target);
         let (connection, peer) = (options.connection_id(), options.get_peer_id());
         match (self.swarm.dial(options), peer) {
             (Ok(()), _) => {
@@ -342,6 +347,15 @@ impl Node {
             }),
         );
     }
+}
+
+/// The library dials from the port that it listens on, and fails where that one is taken, as it may
+/// be where many nodes come and go on one machine.
+fn from_a_new_port(target: Multiaddr) -> DialOpts {
+    DialOpts::unknown_peer_id()
+        .address(target)
+        .allocate_new_port()
+        .build()
 }
 
 fn say_identified(peer: &PeerId, info: &identify::Info) {

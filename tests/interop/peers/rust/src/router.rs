@@ -1,6 +1,6 @@
 //! One router out of the two that the libp2p crates have, with the same few verbs for both.
 
-use libp2p::gossipsub::{self, IdentTopic, PublishError, TopicHash};
+use libp2p::gossipsub::{self, IdentTopic, PublishError, Sha256Topic, TopicHash};
 use libp2p::identity::Keypair;
 use libp2p::swarm::NetworkBehaviour;
 use libp2p::swarm::behaviour::toggle::Toggle;
@@ -63,6 +63,16 @@ impl Behaviour {
             router.subscribe(floodsub::Topic::new(topic));
         }
         Ok(())
+    }
+
+    /// Subscribes to the topic whose id is the hash of a descriptor with this name; returns the id.
+    pub fn subscribe_hashed(&mut self, name: &str) -> Result<String, String> {
+        let router = self.gossipsub.as_mut().ok_or("floodsub hashes no topics")?;
+        let topic = Sha256Topic::new(name);
+        router
+            .subscribe(&topic)
+            .map_err(|error| error.to_string())?;
+        Ok(topic.hash().into_string())
     }
 
     pub fn unsubscribe(&mut self, topic: &str) {
