@@ -5,6 +5,8 @@ python -m bench pair       one publisher, one subscriber
 python -m bench mesh       ten nodes that all know each other
 python -m bench codec      single parts of our own, in one process
 python -m bench gossip     what a heartbeat, a message, a peer and a topic cost a gossipsub node
+python -m bench discovery  how 1,000 nodes that know one other find a mesh, in virtual time
+python -m bench private    what topics with descriptors cost a message
 python -m bench capture    what keeping a spool costs a node
 python -m bench import     foreign traces into a spool
 python -m bench source     rows that Spark reads, beside Parquet and Kafka
@@ -12,6 +14,7 @@ python -m bench latency    how late Spark has them, beside Kafka
 python -m bench scale      the overlay of BEP 50 with 1,000 and 10,000 nodes, in virtual time
 python -m bench krpc       a node of a bep50 overlay: puts and answers, beside libtorrent
 python -m bench bcos       two nodes and two SDKs of bcos, beside the same packets over bare TLS
+python -m bench ndn        messages over ndn forwarders, ours and others
 python -m bench amplification   what a forged source address brings to its owner
 python -m bench siege      a node under attack, beside rust, js and libtorrent
 python -m bench tables     trace events from a spool to gold, all tables

@@ -28,8 +28,13 @@ BUSY = 0.5
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench", description=bench.__doc__)
-    parser.add_argument("part", nargs="?", choices=[*PARTS, "all", "profile"], default="all")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench",
+        description=bench.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    choices = [*PARTS, "all", "profile"]
+    parser.add_argument("part", nargs="?", choices=choices, default="all", metavar="PART")
     parser.add_argument("--quick", action="store_true", help="few messages: does it work at all?")
     parser.add_argument(
         "--only", type=_names, default=(), help=f"some of {','.join(NAMES)}, with commas"

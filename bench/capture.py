@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from bench.progress import Progress
 from rumormill.capture.parameters import SpoolParameters
-from rumormill.capture.writer import SpoolWriter
+from rumormill.capture.writing.writer import SpoolWriter
 from rumormill.core.message import Message
 from rumormill.core.percentiles import percentile
 from rumormill.core.trace import TraceEvent, type_of_field

@@ -15,8 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,6 +36,7 @@ from bench.spark.readers import (
     versions_of,
 )
 from bench.spark.rows import TOPIC
+from rumormill.pipeline.session import BRIEF
 
 METRICS = ("p50", "p90", "p99", "max", "cores", "server_cores", "batches_per_second")
 """Of all of them, the lower is the better one; except that nobody minds many batches."""
@@ -74,6 +75,8 @@ class LatencyPlan:
     patience: float = 60.0
     """Seconds after the last row in which the rest may arrive."""
     cases: tuple[Case, ...] = CASES
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Of Java: its own, unless nobody looks at the figures."""
 
 
 QUICK = LatencyPlan(
@@ -81,6 +84,7 @@ QUICK = LatencyPlan(
     warm_up_seconds=4.0,
     seconds=3.0,
     cases=(Case("spool", "recommended"), Case("kafka", "recommended")),
+    settings=BRIEF,
 )
 
 
@@ -138,7 +142,9 @@ def _measure(case: Case, plan: LatencyPlan) -> Sample:
     ):
         entrant = stage.entrant
         recommended = case.settings == "recommended"
-        with SparkProcess(recommended=recommended, jars=entrant.jars) as spark:
+        with SparkProcess(
+            recommended=recommended, jars=entrant.jars, settings=plan.settings
+        ) as spark:
             spark.ask("listen", reader=entrant.reader, server=entrant.server)
             writer = stage.write(count)
             since_us = time.time_ns() // 1000 + int(plan.warm_up_seconds * 1e6)

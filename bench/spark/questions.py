@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from bench.spark.process import SparkProcess
 from bench.spark.readers import no_java
 from bench.spark.summary import by_median, summed_up, versions
 from bench.tables import Table
-from rumormill.pipeline.session import THROUGHPUT
+from rumormill.pipeline.session import BRIEF, THROUGHPUT
 from rumormill.system.tables_location import parse_tables
 
 THREADS = 2
@@ -42,9 +42,11 @@ class QuestionsPlan:
     nodes: int = 100
     times: int = 5
     """That each question is asked, by either."""
+    settings: Mapping[str, str] = field(default_factory=lambda: THROUGHPUT)
+    """Of Java."""
 
 
-QUICK = QuestionsPlan(events=50_000, nodes=30, times=1)
+QUICK = QuestionsPlan(events=50_000, nodes=30, times=1, settings=BRIEF)
 
 
 async def run(plan: QuestionsPlan, progress: Progress) -> Row:
@@ -57,7 +59,7 @@ async def run(plan: QuestionsPlan, progress: Progress) -> Row:
         spool, tables = Path(scratch) / "spool", Path(scratch) / "tables"
         progress.step(f"questions: making {plan.events:,} events")
         trace_events.write(spool, plan.events, trace_events.Network(nodes=plan.nodes))
-        with SparkProcess(settings=THROUGHPUT, tables=tables) as spark:
+        with SparkProcess(settings=plan.settings, tables=tables) as spark:
             progress.step("questions: making silver")
             spark.ask("ingest", spool=str(spool))
             spark.ask("refine")

@@ -12,8 +12,8 @@ import contextlib
 import random
 import statistics
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +40,9 @@ from bench.spark.rows import TOPIC, Rows
 from rumormill.capture.open import open_log
 from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.schema import MESSAGES
-from rumormill.capture.writer import SpoolWriter
+from rumormill.capture.writing.writer import SpoolWriter
 from rumormill.core.message import Message
+from rumormill.pipeline.session import BRIEF
 from rumormill.pipeline.source.columns import arrow_schema, spark_schema
 from rumormill.pipeline.source.ranges import Range
 from rumormill.pipeline.source.reading import ReadPlan, read_range
@@ -70,10 +71,17 @@ class SourcePlan:
     """Of the topic in Kafka: two for each core suited it best."""
     entrants: tuple[str, ...] = ("spool", "columns", "node", "parquet", "kafka")
     hows: tuple[str, ...] = HOWS
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Of Java: its own, unless nobody looks at the figures."""
 
 
 QUICK = SourcePlan(
-    rows=20_000, rounds=1, warm=1, entrants=("spool", "parquet", "kafka"), hows=("stream",)
+    rows=20_000,
+    rounds=1,
+    warm=1,
+    entrants=("spool", "parquet", "kafka"),
+    hows=("stream",),
+    settings=BRIEF,
 )
 
 
@@ -192,7 +200,7 @@ def _measure(entrant: Entrant, how: str, plan: SourcePlan, measured: Measured) -
         return
     key = (entrant.name, how)
     try:
-        with SparkProcess(jars=entrant.jars) as spark:
+        with SparkProcess(jars=entrant.jars, settings=plan.settings) as spark:
             for number in range(1 + plan.warm):
                 said = spark.ask(how, reader=entrant.reader, server=entrant.server)
                 if said.get("rows", plan.rows) != plan.rows:

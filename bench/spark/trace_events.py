@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.schema import TRACE, TRACE_SCHEMA
-from rumormill.capture.writer import SpoolWriter
+from rumormill.capture.writing.writer import SpoolWriter
 
 Integers = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]

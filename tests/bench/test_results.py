@@ -6,7 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+import bench
 from bench import results
+from bench.parts import PARTS
 
 CIRCUMSTANCES = {
     "machine": {
@@ -78,3 +82,8 @@ def test_a_file_that_is_not_ours_is_written_anew(tmp_path: Path) -> None:
     (tmp_path / "latest.json").write_text("not JSON")
     results.write(tmp_path, {"codec": codec(1.25)})
     assert list(json.loads((tmp_path / "latest.json").read_text())) == ["codec"]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_help_names_each_part(part: str) -> None:
+    assert f"python -m bench {part} " in (bench.__doc__ or "")
