@@ -10,9 +10,9 @@ import inspect
 import textwrap
 from pathlib import Path
 
-from rumormill.live.families import families, network_names
+from rumormill.live.configuration.settings import known_keys
 from rumormill.live.family import SettingsPage
-from rumormill.live.settings import known_keys
+from rumormill.live.family.families import families, network_names
 
 DOCS = Path(__file__).parent
 

@@ -39,15 +39,15 @@ if TYPE_CHECKING:
     from rumormill.libp2p.live.topic_file import TopicFile, load_topic
     from rumormill.libp2p.pubsub.inbound.replays import AuthorStore
     from rumormill.libp2p.pubsub.topics.transforms import DataTransform, SnappyTransform
+    from rumormill.live.checks.validation import Accept, Ignore, Reject, Validation
     from rumormill.live.collector import quiet_collector
+    from rumormill.live.configuration.settings import known_keys
     from rumormill.live.network import Network
-    from rumormill.live.relay import Relay
     from rumormill.live.run import run
-    from rumormill.live.settings import known_keys
-    from rumormill.live.subscription import Subscription
-    from rumormill.live.topic import Topic
-    from rumormill.live.topic_events import PeerJoinedTopic, PeerLeftTopic, TopicEvents
-    from rumormill.live.validation import Accept, Ignore, Reject, Validation
+    from rumormill.live.topics.relay import Relay
+    from rumormill.live.topics.subscription import Subscription
+    from rumormill.live.topics.topic import Topic
+    from rumormill.live.topics.topic_events import PeerJoinedTopic, PeerLeftTopic, TopicEvents
     from rumormill.typed_open import open
 
 __all__ = [
@@ -121,17 +121,17 @@ _HOMES = {
     "open": "typed_open",
     "quiet_collector": "live.collector",
     "run": "live.run",
-    "known_keys": "live.settings",
-    "Subscription": "live.subscription",
-    "Topic": "live.topic",
-    "PeerJoinedTopic": "live.topic_events",
-    "PeerLeftTopic": "live.topic_events",
-    "TopicEvents": "live.topic_events",
-    "Relay": "live.relay",
-    "Accept": "live.validation",
-    "Ignore": "live.validation",
-    "Reject": "live.validation",
-    "Validation": "live.validation",
+    "known_keys": "live.configuration.settings",
+    "Subscription": "live.topics.subscription",
+    "Topic": "live.topics.topic",
+    "PeerJoinedTopic": "live.topics.topic_events",
+    "PeerLeftTopic": "live.topics.topic_events",
+    "TopicEvents": "live.topics.topic_events",
+    "Relay": "live.topics.relay",
+    "Accept": "live.checks.validation",
+    "Ignore": "live.checks.validation",
+    "Reject": "live.checks.validation",
+    "Validation": "live.checks.validation",
 }
 """Where each public name lives. It is imported at first use: whoever needs one machine, or the
 command line's help, need not wait for sockets and cryptography."""

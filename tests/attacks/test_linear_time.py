@@ -115,23 +115,23 @@ READING = re.compile(
 )
 
 NOT_READERS = {
-    "bcos.family", "bep50.family", "libp2p.family", "ndn.family", "live.families",
-    "live.family",  # registers and forwards
+    "bcos.family", "bep50.family", "libp2p.family", "ndn.family", "live.family.families",
+    "live.family.family",  # registers and forwards
     "bcos.live.settings", "bep50.live.addresses", "bep50.live.settings", "libp2p.live.settings",
     "libp2p.gossipsub.score.parameters", "libp2p.gossipsub.score.setting",
     "libp2p.gossipsub.score.tables", "libp2p.gossipsub.score.topic_parameters",
     "bcos.node.links", "bcos.node.traffic",  # they hand packets to those who read them
     "bep50.live.libtorrent_dht",  # libtorrent has read it
-    "bep50.machine.publications", "bep50.main_dht.client", "bep50.overlay.memory",
-    "bep50.overlay.routing_table", "libp2p.pubsub.inbound.intake", "live.driver",
+    "bep50.machine.publications", "bep50.main_dht.client", "bep50.overlay.saved.memory",
+    "bep50.overlay.members.routing_table", "libp2p.pubsub.inbound.intake", "live.driver",
     "libp2p.gossipsub.partial.receiver", "libp2p.host.dialer", "libp2p.wire.merging",
     "libp2p.host.outbound_stream", "libp2p.host.pubsub_feed", "libp2p.host.pubsub_streams",
     "libp2p.host.seeking",
     "live.transports.turns", "live.transports.udp",  # they pass on what was read, or is to be
     "capture.foreign.hermes_parquet", "capture.foreign.ledger", "capture.log",
-    "system.private_files", "capture.mending",  # bytes, and those of an index, measured there
-    "core.parameters", "cli.attack", "cli.options", "cli.spool", "cli.topic", "cli.render",
-    "cli.pipeline",
+    "system.private_files", "capture.writing.mending",  # bytes, an index: measured there
+    "core.parameters", "cli.attack", "cli.networks.plan", "cli.networks.spool", "cli.topic",
+    "cli.words.render", "cli.pipeline",
     "node.settings", "system.tables_location",  # what the user types
 }  # fmt: skip
 """Modules with functions of such names that read no bytes of others by themselves."""

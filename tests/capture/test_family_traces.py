@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rumormill.capture.local import LocalLog
+from rumormill.capture.reading.local import LocalLog
 from rumormill.core.agent import our_agent
 from tests.helpers.traces.families import FAMILIES, MESSAGES, UNICASTS, FamilyTrace, run_family
 

@@ -15,11 +15,11 @@ import pytest
 
 import rumormill
 from rumormill.capture.envelope import encode
-from rumormill.capture.local import LocalLog
 from rumormill.capture.log import SpoolLockedError
 from rumormill.capture.parameters import SpoolParameters
+from rumormill.capture.reading.local import LocalLog
 from rumormill.capture.tap import attach, open_spool
-from rumormill.capture.writer import SpoolWriter
+from rumormill.capture.writing.writer import SpoolWriter
 from rumormill.core.errors import ConfigError
 from rumormill.core.machine import Deliver, Publish, Subscribe
 from rumormill.core.trace import TraceEvent

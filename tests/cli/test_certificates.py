@@ -11,8 +11,8 @@ import pytest
 import rumormill
 from rumormill.cli import main
 from rumormill.cli.keys import show, wanted_keys
-from rumormill.cli.options import NetworkPlan
-from rumormill.cli.sentences import UsageError
+from rumormill.cli.networks.plan import NetworkPlan
+from rumormill.cli.words.sentences import UsageError
 from rumormill.live.family import Family, KeyOption
 from tests.helpers.bcos.chains import node_folder, openssl, verify
 
@@ -136,7 +136,7 @@ def planned(monkeypatch: pytest.MonkeyPatch, command: str, *arguments: str | Pat
         plans.append(plan)
         return 0
 
-    monkeypatch.setattr(f"rumormill.cli.{command}.run_{command}", note)
+    monkeypatch.setattr(f"rumormill.cli.networks.{command}.run_{command}", note)
     words = [command, *([] if command == "node" else ["weather"]), "--network", "bcos"]
     assert main([*words, *map(str, arguments)]) == 0
     (plan,) = plans

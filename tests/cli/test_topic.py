@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from rumormill.cli import main
-from rumormill.cli.config import load_config
-from rumormill.cli.sentences import UsageError
-from tests.cli.test_sub_pub import Start
+from rumormill.cli.networks.config import load_config
+from rumormill.cli.words.sentences import UsageError
+from tests.cli.networks.test_sub_pub import Start
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rumormill.live.families import families
+from rumormill.live.family.families import families
 from tests.helpers.places import SOURCE
 
 ROOMS = ("live", "simulate", "cli", "node", "capture", "pipeline")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rumormill.live.settings import known_keys
+from rumormill.live.configuration.settings import known_keys
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 MAKER = runpy.run_path(str(DOCS / "make_settings.py"))

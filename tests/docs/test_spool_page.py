@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from rumormill.capture.index import HEADER_SIZE, MAGIC, RECORD_SIZE, VERSION
+from rumormill.capture.files.index import HEADER_SIZE, MAGIC, RECORD_SIZE, VERSION
 from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.schema import MESSAGE_SCHEMA, TRACE_SCHEMA
-from rumormill.cli.config import read_config
-from rumormill.cli.spool import read_spool
+from rumormill.cli.networks.config import read_config
+from rumormill.cli.networks.spool import read_spool
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 PAGE = (DOCS / "spool.md").read_text()

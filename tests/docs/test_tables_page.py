@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from rumormill.cli.pipeline import pipeline_app
+from rumormill.cli.commands.pipeline import pipeline_app
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 

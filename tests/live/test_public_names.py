@@ -57,7 +57,7 @@ def test_the_names_of_a_room_are_all_there(room: str) -> None:
             ("rumormill.simulate", "connection"),
             ("rumormill.live.transports", "tcp_connection"),
             ("rumormill.live.transports", "words"),
-            ("rumormill.live", "topic"),
+            ("rumormill.live", "topics.topic"),
         ]
     ],
 )

@@ -7,8 +7,8 @@ import httpx
 import pyarrow as pa
 import pytest
 
-from rumormill.capture.folder import Marks, write_marks
-from rumormill.capture.local import LocalLog
+from rumormill.capture.files.folder import Marks, write_marks
+from rumormill.capture.reading.local import LocalLog
 from rumormill.capture.schema import MESSAGE_SCHEMA
 from rumormill.node.spool_routes import collect
 from tests.helpers.capture.spools import BEGIN_US, TestSpool, make_spool

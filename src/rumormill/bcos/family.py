@@ -20,7 +20,7 @@ from rumormill.live.family import (
 if TYPE_CHECKING:
     from rumormill.bcos.live.bcos_network import BcosNetwork
     from rumormill.bcos.live.settings import BcosSettings
-    from rumormill.live.setting_keys import Key
+    from rumormill.live.configuration.setting_keys import Key
 
 
 class BcosFamily(Family):

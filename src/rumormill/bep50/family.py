@@ -9,14 +9,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rumormill.core.topic import check_topic
-from rumormill.live.families import family_of
 from rumormill.live.family import NOTHING, DemoAct, Description, Family, SettingsPage
+from rumormill.live.family.families import family_of
 
 if TYPE_CHECKING:
     from rumormill.bep50.live.network import Bep50Network
     from rumormill.bep50.live.settings import Bep50Settings
     from rumormill.bep50.wire.keys import ItemKey
-    from rumormill.live.setting_keys import Key
+    from rumormill.live.configuration.setting_keys import Key
 
 TOPIC = re.compile(r"magnet:.*|[0-9a-fA-F]{64}(:.*)?", re.DOTALL)
 """What looks like a topic of this family."""

@@ -6,10 +6,10 @@
         ...                                # ``offset`` is that of the first row of ``batch``
 
 Offsets never repeat and never go back. They may leave numbers out: after an unclean end a writer
-goes on behind every offset that a reader may have seen (see :mod:`rumormill.capture.recovery`).
-Such a *gap* never held a record, so ``read`` passes over it. What did hold records and cannot be
-read any more is an error that says which offsets are concerned; whoever can do without them goes
-on at its ``end``, as :func:`read_what_is_left` does.
+goes on behind every offset that a reader may have seen (see
+:mod:`rumormill.capture.writing.recovery`). Such a *gap* never held a record, so ``read`` passes
+over it. What did hold records and cannot be read any more is an error that says which offsets are
+concerned; whoever can do without them goes on at its ``end``, as :func:`read_what_is_left` does.
 
 This module imports nothing heavy: who only wants the errors need not have pyarrow.
 """
@@ -25,7 +25,7 @@ from rumormill.system.packages import require
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from rumormill.capture.wanted import Wanted
+    from rumormill.capture.reading.wanted import Wanted
 
 
 class Bounds(NamedTuple):

@@ -24,9 +24,9 @@ def open_log(
     require_pyarrow()
     if isinstance(source, str) and source.startswith(("http://", "https://")):
         require(("urllib3",), "rumormill[spark]", "reading from a node", key="node")
-        from rumormill.capture.remote import RemoteLog
+        from rumormill.capture.reading.remote import RemoteLog
 
         return RemoteLog(source, kind, token=token, retry_seconds=retry_seconds)
-    from rumormill.capture.local import LocalLog
+    from rumormill.capture.reading.local import LocalLog
 
     return LocalLog(source, kind)

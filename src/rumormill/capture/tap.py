@@ -23,7 +23,7 @@ from rumormill.core.message import Message
 from rumormill.core.trace import TraceEvent, type_of_field
 
 if TYPE_CHECKING:
-    from rumormill.capture.writer import SpoolWriter
+    from rumormill.capture.writing.writer import SpoolWriter
 
 SPOOL_RECOVERED: Final = "spool_recovered"
 """At the start: a torn tail was cut off, or offsets were skipped. Fields: kind, file, bytes, rows,
@@ -106,7 +106,7 @@ async def open_spool(
 ) -> AsyncIterator[SpoolWriter]:
     """A writer that is opened and closed without holding up the event loop."""
     require_pyarrow()
-    from rumormill.capture.writer import SpoolWriter
+    from rumormill.capture.writing.writer import SpoolWriter
 
     writer = await asyncio.to_thread(SpoolWriter, folder, parameters)
     try:

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from rumormill.cli.sentences import EXIT_INTERRUPTED, exit_code_of, sentence_of
+from rumormill.cli.words.sentences import EXIT_INTERRUPTED, exit_code_of, sentence_of
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.table import Table
 
 from rumormill.cli.attack_alerts import alerts_raised, with_alerts
-from rumormill.cli.render import json_line
-from rumormill.cli.sentences import EXIT_FAILED, UsageError
-from rumormill.live.families import family_of
+from rumormill.cli.words.render import json_line
+from rumormill.cli.words.sentences import EXIT_FAILED, UsageError
 from rumormill.live.family import AttackOutcome, AttackProgress, AttackWish
+from rumormill.live.family.families import family_of
 from rumormill.system.packages import require
 
 WIDE = 150

@@ -7,12 +7,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from rumormill.cli.key_options import dashed
-from rumormill.cli.render import json_line
-from rumormill.cli.sentences import UsageError
+from rumormill.cli.commands.key_options import dashed
+from rumormill.cli.words.render import json_line
+from rumormill.cli.words.sentences import UsageError
 from rumormill.core.errors import ConfigError, LocalProtocolError, RumormillError
-from rumormill.live.families import families, family_of
 from rumormill.live.family import NOTHING, Description, Family, FolderKey
+from rumormill.live.family.families import families, family_of
 from rumormill.live.files.private import read_json, read_private
 from rumormill.system.files import draft_of
 

@@ -7,14 +7,10 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from rumormill.cli.options import Json
-from rumormill.cli.output import warn
-from rumormill.cli.sentences import EXIT_INTERRUPTED
+from rumormill.cli.words.output import warn
+from rumormill.cli.words.sentences import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from rumormill.pipeline.run.parameters import RunParameters
@@ -24,14 +20,6 @@ if TYPE_CHECKING:
 Tell = Callable[[str, dict[str, object]], None]
 OnStop = Callable[[Callable[[], None]], None]
 """Takes what is to be called when a signal comes."""
-
-
-class Kind(StrEnum):
-    """The kinds of records that a spool has."""
-
-    messages = "messages"
-    trace = "trace"
-
 
 DEFAULT_MASTER = "local[*,4]"
 """All cores of this machine; a task whose Python worker dies is tried up to four times."""
@@ -44,151 +32,6 @@ ONE_LINE = threading.Lock()
 PATIENCE = 3.0
 """Seconds for a node to answer before Spark is started for what it has."""
 
-pipeline_app = typer.Typer(
-    name="pipeline",
-    help="Turn what was captured into tables (needs Java; pip install 'rumormill[spark]').",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    rich_markup_mode=None,
-)
-
-Tables = Annotated[
-    str,
-    typer.Option(
-        "--tables",
-        metavar="DIR|URI|CATALOG",
-        help="Where the tables are: a folder, a URI such as s3://bucket/path, or catalog:NAME of "
-        "your Spark; made if need be.",
-    ),
-]
-Master = Annotated[
-    str,
-    typer.Option("--master", metavar="URL", help="Where Spark runs: local[*], spark://HOST:PORT."),
-]
-SparkSetting = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--conf", metavar="KEY=VALUE", help="A setting of Spark's own; can be given again."
-    ),
-]
-
-
-KeepDays = Annotated[
-    float,
-    typer.Option(
-        "--keep-days", min=0, metavar="DAYS", help="How long bronze keeps its rows; 0: for ever."
-    ),
-]
-
-
-@pipeline_app.callback(invoke_without_command=True)
-def pipeline(context: typer.Context) -> None:
-    """Without a command: show what there is."""
-    if context.invoked_subcommand is None:
-        print(context.get_help())
-
-
-@pipeline_app.command()
-def run(
-    spool: Annotated[
-        list[str],
-        typer.Option(
-            "--spool",
-            metavar="DIR|URL",
-            help="A spool's folder, or the address of a node that serves one, as "
-            "http://127.0.0.1:7700; can be given again.",
-        ),
-    ],
-    tables: Tables,
-    once: Annotated[
-        bool,
-        typer.Option("--once", help="Read what there is, refine what is new, and end."),
-    ] = False,
-    kind: Annotated[
-        list[Kind] | None,
-        typer.Option("--kind", help="Only records of this kind; can be given again."),
-    ] = None,
-    token: Annotated[
-        str | None,
-        typer.Option(
-            "--token", metavar="TOKEN", envvar="RUMORMILL_TOKEN", help="What the nodes ask for."
-        ),
-    ] = None,
-    margin: Annotated[
-        float,
-        typer.Option(
-            "--margin",
-            min=0.001,
-            metavar="SECONDS",
-            help="How long after its publication a copy of a message still counts.",
-        ),
-    ] = 120.0,
-    interval: Annotated[
-        float,
-        typer.Option("--interval", min=0, metavar="SECONDS", help="Time between two batches."),
-    ] = 1.0,
-    batch: Annotated[
-        int, typer.Option("--batch", min=1, metavar="N", help="Records of a batch at most.")
-    ] = 5_000_000,
-    gold: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--gold", metavar="MODULE", help="A module with gold tables of your own; repeatable."
-        ),
-    ] = None,
-    keep_days: KeepDays = 30.0,
-    skip_lost: Annotated[
-        bool,
-        typer.Option(
-            "--skip-lost", help="Go on past records that are gone or spoilt; they are counted."
-        ),
-    ] = False,
-    master: Master = DEFAULT_MASTER,
-    conf: SparkSetting = None,
-    json: Json = False,
-) -> int:
-    """Fill tables from spools, until Ctrl-C or, with --once, until all is read.
-
-    Example: rumormill pipeline run --spool spool --tables tables --once
-    """
-    from rumormill.pipeline.extra import require_spark
-
-    require_spark()
-    from rumormill.pipeline.run.parameters import RunParameters
-
-    parameters = RunParameters(
-        spools=tuple(spool),
-        tables=tables,
-        once=once,
-        kinds=tuple(each.value for each in kind or Kind),
-        token=token,
-        margin=margin,
-        interval=interval,
-        rows_per_batch=batch,
-        gold=tuple(gold or ()),
-        keep_days=keep_days or None,
-        fail_on_data_loss=not skip_lost,
-    )
-    settings = parse_conf(conf or [])
-    return run_pipeline(parameters, master, settings, json)
-
-
-@pipeline_app.command("upkeep")
-def upkeep_command(
-    tables: Tables,
-    keep_days: KeepDays = 30.0,
-    master: Master = DEFAULT_MASTER,
-    conf: SparkSetting = None,
-    json: Json = False,
-) -> int:
-    """Remove old rows of bronze and old snapshots, and put small files together.
-
-    Example: rumormill pipeline upkeep --tables tables
-    """
-    from rumormill.pipeline.extra import require_spark
-
-    require_spark()
-    return run_upkeep(tables, keep_days, master, parse_conf(conf or []), json)
-
 
 def parse_conf(pairs: list[str]) -> dict[str, str]:
     """``key=value`` pairs as a mapping.
@@ -196,7 +39,7 @@ def parse_conf(pairs: list[str]) -> dict[str, str]:
     >>> parse_conf(["spark.driver.memory=4g"])
     {'spark.driver.memory': '4g'}
     """
-    from rumormill.cli.sentences import UsageError
+    from rumormill.cli.words.sentences import UsageError
 
     settings = {}
     for pair in pairs:
@@ -362,7 +205,7 @@ def teller(spark: SparkSession, what: str, as_json: bool) -> Iterator[Tell]:
 
 def tell_json(event: str, fields: dict[str, object]) -> None:
     """Each event as a line; tables are made, and told of, by several threads."""
-    from rumormill.cli.render import json_line
+    from rumormill.cli.words.render import json_line
 
     with ONE_LINE:
         print(json_line(event, fields), flush=True)

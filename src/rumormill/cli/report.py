@@ -12,8 +12,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.status import Status
 
-from rumormill.cli.render import json_text
-from rumormill.cli.sentences import UsageError, one_line
+from rumormill.cli.words.render import json_text
+from rumormill.cli.words.sentences import UsageError, one_line
 from rumormill.system.files import replace_file
 from rumormill.system.packages import require
 

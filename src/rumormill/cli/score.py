@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rumormill.cli.options import DEFAULT_NETWORK, Json, Network
-from rumormill.cli.sentences import UsageError
+from rumormill.cli.words.sentences import UsageError
 
 score_app = typer.Typer(
     name="score",
@@ -57,8 +57,8 @@ def run_explain(
     network: str, topic: str, rate: float, mesh_size: int, steady: bool, as_json: bool
 ) -> int:
     """Print what the network's family proposes."""
-    from rumormill.cli.render import json_line
-    from rumormill.live.families import family_of
+    from rumormill.cli.words.render import json_line
+    from rumormill.live.family.families import family_of
 
     advice = family_of(network).score_advice(network, topic, rate, mesh_size, steady)
     if advice is None:

@@ -12,10 +12,10 @@ import typer
 
 from rumormill.cli.keys import show
 from rumormill.cli.options import DEFAULT_NETWORK, Json, Network
-from rumormill.cli.sentences import UsageError
+from rumormill.cli.words.sentences import UsageError
 from rumormill.core.errors import RumormillError
-from rumormill.live.families import family_of
 from rumormill.live.family import TopicWish, TrustWish
+from rumormill.live.family.families import family_of
 
 HELP = {"help_option_names": ["-h", "--help"]}
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rumormill.cli.options import DEFAULT_NETWORK, Json
-from rumormill.cli.sentences import one_line
+from rumormill.cli.words.sentences import one_line
 from rumormill.core.words import plural
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def run_import(
 
     require_pyarrow()
     from rumormill.capture.foreign import import_traces
-    from rumormill.cli.render import json_line
+    from rumormill.cli.words.render import json_line
 
     with progress_bar() as tell:
         results = import_traces(files, spool, network=network, each=each, append=append, tell=tell)
@@ -93,7 +93,7 @@ def run_import(
 
 def show(result: SpoolImport) -> None:
     """What was imported, in words."""
-    from rumormill.cli.output import warn
+    from rumormill.cli.words.output import warn
 
     for path in result.already_there:
         warn(one_line(f"{path}: was imported before, and is not imported again"))

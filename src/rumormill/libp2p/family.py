@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rumormill.libp2p.live.settings import Libp2pSettings
     from rumormill.libp2p.live.topic_file import TopicFile
     from rumormill.libp2p.stack.keys import PrivateKey
-    from rumormill.live.setting_keys import Key
+    from rumormill.live.configuration.setting_keys import Key
 
 ADDRESSES = ("/ip4/", "/ip6/", "/dns/", "/dns4/", "/dns6/")
 """How a multiaddr begins."""

@@ -11,13 +11,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rumormill.live.checker import Checker, Subject
+    from rumormill.live.checks.checker import Checker, Subject
+    from rumormill.live.checks.validation import Accept, Ignore, Reject, Validation, Validators
     from rumormill.live.driver import Driver
     from rumormill.live.message_network import MessageNetwork
     from rumormill.live.network import Network
-    from rumormill.live.subscription import Subscription, WhenFull
-    from rumormill.live.topic import Topic
-    from rumormill.live.validation import Accept, Ignore, Reject, Validation, Validators
+    from rumormill.live.topics.subscription import Subscription, WhenFull
+    from rumormill.live.topics.topic import Topic
 
 __all__ = [
     "Accept",
@@ -36,19 +36,19 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Checker": "checker",
-    "Subject": "checker",
+    "Checker": "checks.checker",
+    "Subject": "checks.checker",
     "Driver": "driver",
     "MessageNetwork": "message_network",
     "Network": "network",
-    "Subscription": "subscription",
-    "WhenFull": "subscription",
-    "Topic": "topic",
-    "Accept": "validation",
-    "Ignore": "validation",
-    "Reject": "validation",
-    "Validation": "validation",
-    "Validators": "validation",
+    "Subscription": "topics.subscription",
+    "WhenFull": "topics.subscription",
+    "Topic": "topics.topic",
+    "Accept": "checks.validation",
+    "Ignore": "checks.validation",
+    "Reject": "checks.validation",
+    "Validation": "checks.validation",
+    "Validators": "checks.validation",
 }
 """Where each public name lives. It is imported at first use: whoever needs one of them need not
 wait for the others."""

@@ -10,11 +10,9 @@ async with rumormill.open(name, listen=address) as network:
 from __future__ import annotations
 
 import asyncio
-import logging
-from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import ClassVar, Self
+from typing import Self
 
 from rumormill.core import trace
 from rumormill.core.errors import ClosedError, LocalProtocolError, NotReadyError
@@ -30,49 +28,32 @@ from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities, check_topic
 from rumormill.core.trace import TraceEvent, type_of_field
-from rumormill.live.changes import Changes
-from rumormill.live.checker import Checker, Subject
-from rumormill.live.deliveries import Deliveries, DeliverListener
+from rumormill.live.checks.checker import Checker, Subject
+from rumormill.live.checks.validation import ValidatorFunction, Validators
 from rumormill.live.driver import Driver, TraceListener
-from rumormill.live.message_filter import MessageFilter
-from rumormill.live.relay import Relay, Relays
-from rumormill.live.subscription import Subscription, WhenFull
-from rumormill.live.summaries import EACH
-from rumormill.live.topic import Topic
-from rumormill.live.topic_events import TopicEvents, TopicWatch
-from rumormill.live.trace_listeners import TraceListeners
-from rumormill.live.validation import ValidatorFunction, Validators
+from rumormill.live.family_part import FamilyPart
+from rumormill.live.last_actions import LastActions
+from rumormill.live.topics.deliveries import Deliveries, DeliverListener
+from rumormill.live.topics.message_filter import MessageFilter
+from rumormill.live.topics.relay import Relay, Relays
+from rumormill.live.topics.subscription import Subscription, WhenFull
+from rumormill.live.topics.topic import Topic
+from rumormill.live.topics.topic_events import TopicEvents, TopicWatch
+from rumormill.live.tracing.beginning import TraceBeginning
+from rumormill.live.tracing.summaries import EACH
+from rumormill.live.tracing.trace_listeners import TraceListeners
+from rumormill.live.waiting.readiness import Readiness
 
 VALIDATORS_SHARE = 0.25
 """Of the time that closing may take: how long validators have that do not stop when told to."""
 
-log = logging.getLogger("rumormill")
 
-SHIFTS = frozenset(
-    (
-        trace.PEER_SUBSCRIBED, trace.PEER_UNSUBSCRIBED, trace.GRAFTED, trace.PRUNED,
-        trace.PEER_JOINED, trace.PEER_LEFT, trace.SUBSCRIBED, trace.UNSUBSCRIBED,
-        trace.RELAY_BEGAN, trace.RELAY_ENDED,
-    )
-)  # fmt: skip
-"""Events that may change who would get a message."""
-
-
-class Network(ABC):
+class Network(FamilyPart):
     """One network that this node takes part in.
 
     A family derives from this and says how to start, publish, connect and leave. Use it with
     ``async with``, or call :meth:`close` at the end.
     """
-
-    when_full: ClassVar[WhenFull] = "wait"
-    """What a subscription does that is full and was not told what to do."""
-
-    shifts: ClassVar[frozenset[str]] = SHIFTS
-    """Events that whoever waits for peers wants to look at."""
-
-    repeatable: ClassVar[frozenset[str]] = frozenset()
-    """Kinds of the family's own that a peer can bring about at will, to be summed up in traces."""
 
     def __init__(
         self,
@@ -106,15 +87,11 @@ class Network(ABC):
         self._trace_listeners = TraceListeners(
             driver, each=trace_each, more=self.repeatable, peers=self._trace_peers
         )
-        self._opened: dict[str, TraceEvent] = {}
-        """By the name of the node: how we have told that the network is open."""
-        self._before_opening: list[Callable[[], None]] = []
-        """Events of ours that wait for that: until then our name may be unknown."""
+        self._beginning = TraceBeginning(driver, capabilities)
         self._relays = Relays(self._begin_relay, self._end_relay)
         self._topic_watch = TopicWatch(self.shifts, driver.on_trace, self.subscribers)
-        self._changes = Changes()
-        self._stop_watching: Callable[[], None] | None = None
-        self._at_close: list[Callable[[], Awaitable[None]]] = []
+        self._readiness = Readiness(driver, self.shifts)
+        self._last_actions = LastActions(self, self._tell_failed)
         self._close_timeout = close_timeout
         self._close_by = 0.0
         """When everything is to be closed, in the loop's time; from :meth:`close` on."""
@@ -124,39 +101,7 @@ class Network(ABC):
         state = "open" if self._closing is None else "closed"
         return f"<Network {self.name} {self.id} {state}>"
 
-    # ---- what a family says
-
-    @property
-    def trace_name(self) -> str:
-        """What this node is called in trace events: what others call it as a peer."""
-        return self.id
-
-    @property
-    @abstractmethod
-    def addresses(self) -> tuple[str, ...]:
-        """Where others can reach us."""
-
-    @property
-    def services(self) -> Mapping[str, tuple[str, ...]]:
-        """Where we answer others than peers, by what that is for; most networks have no such."""
-        return {}
-
-    @property
-    @abstractmethod
-    def peers(self) -> tuple[str, ...]:
-        """Whom we are connected to."""
-
-    def _trace_peers(self) -> tuple[str, ...]:
-        """The same by all names that trace events have for them."""
-        return self.peers
-
-    @abstractmethod
-    def subscribers(self, topic: str) -> tuple[str, ...]:
-        """Peers that listen to the topic, as far as we know."""
-
-    def mesh(self, topic: str) -> tuple[str, ...]:
-        """Peers that get every message of the topic from us, where the network has such."""
-        return ()
+    # ---- publish, and wait for whom it goes to
 
     def join(self, topic: str) -> None:
         """Take part in a topic though nobody here listens to it yet.
@@ -166,59 +111,6 @@ class Network(ABC):
         """
         self._check_open()
         check_topic(topic)
-
-    @abstractmethod
-    async def connect(self, address: str, keep: bool = False) -> str:
-        """Connect to the peer at ``address`` and return its id.
-
-        With ``keep``, it is dialed again whenever the connection is lost. Raises
-        :class:`ConnectError` that names the address and says why.
-        """
-
-    instead_of_relay: ClassVar[str] = "subscribe to it, and leave its messages unread"
-    """What to do where topics cannot be relayed; for the sentence that says so."""
-
-    def _begin_relay(self, topic: str) -> None:
-        """Pass the topic on from now on; only where ``capabilities.relays``."""
-        raise NotImplementedError
-
-    def _end_relay(self, topic: str) -> None:
-        """Pass it on no longer."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def _has_targets(self, topics: tuple[str, ...]) -> bool:
-        """Whether anyone would get a message that is published now."""
-
-    @abstractmethod
-    def _hold(self, paused: bool) -> None:
-        """Hold all peers back, or let them go on."""
-
-    @abstractmethod
-    async def _start(self) -> None:
-        """Listen and dial."""
-
-    @abstractmethod
-    async def _leave(self) -> None:
-        """Say goodbye and close all sockets."""
-
-    # ---- publish
-
-    @abstractmethod
-    async def publish(
-        self,
-        topic: str | Sequence[str],
-        data: bytes,
-        *,
-        ready: float | None = None,
-        timeout: float = 5.0,
-    ) -> Receipt:
-        """Publish ``data``; the receipt says whom it went to and what was dropped.
-
-        With ``ready``, wait up to so many seconds until at least one peer would get it, and raise
-        :class:`NotReadyError` if none comes. ``timeout`` seconds are what publishing itself may
-        take. Our own validator of the topic is asked first (:class:`RejectedError`).
-        """
 
     async def publish_many(
         self,
@@ -278,22 +170,10 @@ class Network(ABC):
         check_topic(topic)
 
     async def _until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
-        """Wait for what may change with an event of :data:`SHIFTS`, or with room in a queue."""
-        if self._stop_watching is None:
-            self._stop_watching = self._driver.on_trace(self._shifted)
-        try:
-            met = await self._changes.until(lambda: self.closed or condition(), timeout)
-        finally:
-            # One listener serves all who wait, and events cost nothing when nobody does.
-            if not self._changes.waiting and self._stop_watching is not None:
-                self._stop_watching()
-                self._stop_watching = None
+        """Wait for what may change with one of :attr:`shifts`, or with room in a queue."""
+        met = await self._readiness.until(lambda: self.closed or condition(), timeout)
         self._check_open()
         return met
-
-    def _shifted(self, event: TraceEvent) -> None:
-        if event.event in self.shifts:
-            self._changes.happened()
 
     # ---- subscribe
 
@@ -309,9 +189,9 @@ class Network(ABC):
         """Listen to a topic from now on.
 
         ``buffer`` messages, and ``buffer_bytes`` of their data, may wait to be read; then
-        ``when_full`` says what happens: see :mod:`rumormill.live.subscription`. A topic may have
-        several subscriptions; each gets every message, or with ``only`` those of which this says
-        True: see :mod:`rumormill.live.message_filter`.
+        ``when_full`` says what happens: see :mod:`rumormill.live.topics.subscription`. A topic may
+        have several subscriptions; each gets every message, or with ``only`` those of which this
+        says True: see :mod:`rumormill.live.topics.message_filter`.
         """
         self._check_open()
         check_topic(topic)
@@ -355,9 +235,9 @@ class Network(ABC):
     def relay(self, topic: str) -> Relay:
         """Pass the messages of a topic on from now on, for others: none is delivered here.
 
-        It lasts until the last handle of the topic is closed: see :mod:`rumormill.live.relay`.
-        Raises :class:`LocalProtocolError` where a network has no such thing
-        (``capabilities.relays``).
+        It lasts until the last handle of the topic is closed: see
+        :mod:`rumormill.live.topics.relay`. Raises :class:`LocalProtocolError` where a network has
+        no such thing (``capabilities.relays``).
         """
         self._check_open()
         check_topic(topic)
@@ -375,7 +255,8 @@ class Network(ABC):
     def topic_events(self, topic: str) -> TopicEvents:
         """Who begins and who ends to listen to a topic, those first who do so already.
 
-        See :mod:`rumormill.live.topic_events`. What is told is what :meth:`subscribers` knows.
+        See :mod:`rumormill.live.topics.topic_events`. What is told is what :meth:`subscribers`
+        knows.
         """
         self._check_open()
         self.subscribers(check_topic(topic))  # raises for what is no topic of this network
@@ -392,9 +273,9 @@ class Network(ABC):
         """Let ``function`` judge every message of the topic before it is passed on; of every topic,
         if it is None.
 
-        See :mod:`rumormill.live.validation`. An ``async`` function has ``timeout`` seconds, and at
-        most ``concurrency`` of its calls are under way at once; messages past that are dropped,
-        counted.
+        See :mod:`rumormill.live.checks.validation`. An ``async`` function has ``timeout`` seconds,
+        and at most ``concurrency`` of its calls are under way at once; messages past that are
+        dropped, counted.
         """
         self._validators.add(topic, function, timeout=timeout, concurrency=concurrency)
 
@@ -417,8 +298,8 @@ class Network(ABC):
             "topic_events": len(self._topic_watch),
             "checks": self._checker.pending,
             "validators": self._validators.running,
-            "waiting": self._changes.waiting,
-            "trace_listeners": len(self._trace_listeners) + (self._stop_watching is not None),
+            "waiting": self._readiness.waiting,
+            "trace_listeners": len(self._trace_listeners) + self._readiness.watching,
         }
 
     def on_trace(self, listener: TraceListener) -> Callable[[], None]:
@@ -430,7 +311,7 @@ class Network(ABC):
         The first event is always ``network_opened``, with the time of the opening: a listener that
         comes later is told at once.
         """
-        return self._trace_listeners.add(listener, tuple(self._opened.values()))
+        return self._trace_listeners.add(listener, self._beginning.events)
 
     def on_deliver(self, listener: DeliverListener) -> Callable[[], None]:
         """Call ``listener`` with every message that is delivered, whether or not a subscription has
@@ -444,10 +325,10 @@ class Network(ABC):
         Before the network is open it waits: ``network_opened`` comes first.
         """
         now = self._driver.now()
-        if self._opened or self.closed:
+        if self._beginning.told or self.closed:
             self._driver.trace(TraceEvent(now, self.trace_name, event, fields=fields))
         else:
-            self._before_opening.append(
+            self._beginning.later(
                 lambda: self._driver.trace(TraceEvent(now, self.trace_name, event, fields=fields))
             )
 
@@ -475,35 +356,14 @@ class Network(ABC):
     async def start(self) -> Self:
         """Begin; :func:`rumormill.open` calls it."""
         self._driver.start()
-        self._driver.on(TraceEvent, self._first_event)
+        self._beginning.watch()
         try:
             await self._start()
         except BaseException:
             await self.close()
             raise
-        self._say_opened(self.trace_name)
+        self._beginning.say_opened(self.trace_name)
         return self
-
-    def _first_event(self, event: TraceEvent) -> None:
-        """Carry out the first trace event of the machine, behind the one that opens the trace."""
-        self._say_opened(event.node)
-        self._driver.trace(event)
-
-    def _say_opened(self, node: str) -> None:
-        """Say what the network promises, once under each name; a family whose nodes are called
-        otherwise once they know their address says it again.
-        """
-        self._driver.on(TraceEvent, self._driver.trace)
-        if node not in self._opened:
-            event = trace.network_opened(self._driver.now(), node, self.capabilities)
-            self._opened[node] = event
-            self._driver.trace(event)
-        self._say_what_waited()
-
-    def _say_what_waited(self) -> None:
-        waited, self._before_opening = self._before_opening, []
-        for say in waited:
-            say()
 
     async def __aenter__(self) -> Self:
         return self
@@ -528,7 +388,7 @@ class Network(ABC):
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:
-        self._changes.happened()
+        self._readiness.look_again()
         self._driver.wake()
         self._deliveries.close()
         self._relays.close()
@@ -538,30 +398,18 @@ class Network(ABC):
         try:
             await self._leave()
         finally:
-            self._say_what_waited()
+            self._beginning.say_what_waited()
             self._driver.stop()
             self._checker.close()
             self._trace_listeners.close()
-            await self._last_actions()
+            await self._last_actions.carry_out()
 
-    async def _last_actions(self) -> None:
-        """Do what was asked of :meth:`at_close`, all of it; then tell the first that failed."""
-        problem: BaseException | None = None
-        for action in reversed(self._at_close):
-            try:
-                await action()
-            except (Exception, asyncio.CancelledError) as error:
-                self.emit("close_failed", reason=type(error).__name__)
-                if problem is None:
-                    problem = error
-                else:
-                    log.warning("%r failed when %r was closed", action, self, exc_info=error)
-        if problem is not None:
-            raise problem
+    def _tell_failed(self, error: BaseException) -> None:
+        self.emit("close_failed", reason=type(error).__name__)
 
     def at_close(self, action: Callable[[], Awaitable[None]]) -> None:
         """Await ``action`` at the end of :meth:`close`, when nothing happens any more."""
-        self._at_close.append(action)
+        self._last_actions.add(action)
 
 
 def as_bytes(data: bytes) -> bytes:

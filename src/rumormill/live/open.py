@@ -20,10 +20,10 @@ from typing import Any, Generic, TypeVar
 
 from rumormill.core.errors import LocalProtocolError
 from rumormill.live.collector import freeze_loaded
-from rumormill.live.families import family_of
+from rumormill.live.configuration.settings import read_settings
 from rumormill.live.family import Settings
+from rumormill.live.family.families import family_of
 from rumormill.live.network import Network
-from rumormill.live.settings import read_settings
 
 NetworkType = TypeVar("NetworkType", bound=Network, covariant=True)
 

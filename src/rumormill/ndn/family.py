@@ -11,7 +11,7 @@ from rumormill.core.topic import check_topic
 from rumormill.live.family import NOTHING, DemoAct, Description, Family, SettingsPage
 
 if TYPE_CHECKING:
-    from rumormill.live.setting_keys import Key
+    from rumormill.live.configuration.setting_keys import Key
     from rumormill.ndn.live.network import NdnNetwork
     from rumormill.ndn.live.settings import NdnSettings
 

@@ -16,10 +16,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from rumormill.capture.local import LocalLog
 from rumormill.capture.log import CorruptSegmentError, DataLostError, SpoolError, UnreadableError
+from rumormill.capture.reading.local import LocalLog
+from rumormill.capture.reading.wanted import Wanted, read_query
 from rumormill.capture.schema import KINDS
-from rumormill.capture.wanted import Wanted, read_query
 from rumormill.node.guard import ARROW, Refusal, whole_number
 
 ANSWER_BYTES: Final = 4 << 20

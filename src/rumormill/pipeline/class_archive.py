@@ -68,7 +68,7 @@ def main() -> int:
 
 def write_events(folder: Path) -> Path:
     """A spool of a few events: one message from one node to another, twice."""
-    from rumormill.capture.writer import SpoolWriter
+    from rumormill.capture.writing.writer import SpoolWriter
     from rumormill.core import trace
     from rumormill.core.message import Message
     from rumormill.core.topic import Capabilities

@@ -9,14 +9,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from rumormill.report.figures import CHURN, Moment, Report, Totals, speed, verdict
+from rumormill.report.bins import lasted_within
+from rumormill.report.figures import CHURN, Report, speed, verdict
 from rumormill.report.gold import CONTROL, SENT
 from rumormill.report.problems import ALERTS, Weight
-from rumormill.report.rows import MeshMinute, SlowRow, TopicRow
+from rumormill.report.rows import MeshMinute
+from rumormill.report.seconds import Moment
 
 Object = dict[str, Any]
+
+GROUPS: Final = {"latency": "latency_ms", "hops": "hops"}
+"""Columns of topics whose names begin alike, and the object that they are in."""
 
 
 def json_object(report: Report) -> Object:
@@ -35,13 +40,13 @@ def json_object(report: Report) -> Object:
         "notes": [one.sentence for one in report.findings if one.weight == Weight.NOTE],
         "verdict": verdict(report),
         "speed": speed(report),
-        "total": {**_totals(report.total), "spared": sum(report.spared.values())},
+        "total": {**report.total, "spared": sum(report.spared.values())},
         "networks": {
             name: {
                 "peers": sum(row.network == name for row in gold.peers),
                 "promise": next((row.promise for row in gold.nodes
                                  if row.network == name and row.promise), None),
-                **_totals(sums),
+                **sums,
                 "spared": sum(count for label, count in report.spared.items()
                               if report.topics[label].network == name),
             }
@@ -52,11 +57,8 @@ def json_object(report: Report) -> Object:
         "control": control(report),
         "churn": churn(report),
         "lifetimes": lifetimes(report),
-        "slowest": [_slow(report, row) for row in gold.slowest],
-        "behind": [
-            {key: plain(value) for key, value in asdict(row).items()}
-            for row in gold.values if row.behind
-        ],
+        "slowest": [plain(asdict(row)) for row in gold.slowest],
+        "behind": [plain(asdict(row)) for row in gold.values if row.behind],
         "alerts": [
             {**asdict(row), "minute": time_text(row.minute), "more": f"{ALERTS}#{row.kind}"}
             for row in sorted(gold.alerts, key=lambda row: str(row.minute))
@@ -74,8 +76,14 @@ def json_object(report: Report) -> Object:
 
 
 def _topic(report: Report, label: str) -> Object:
-    row = report.topics[label]
-    result = topic_figures(row)
+    """What the table ``topics`` says of a topic; its latencies and its hops are an object each."""
+    result: Object = {}
+    for name, value in asdict(report.topics[label]).items():
+        group, _, part = name.partition("_")
+        if group in GROUPS:
+            result.setdefault(GROUPS[group], {})[part] = value
+        elif name != "minute":
+            result[name] = value
     result["spared"] = report.spared.get(label, 0)
     result["hops"]["by_hop"] = {
         str(hop.hop): {"deliveries": hop.deliveries, "latency_p50_ms": hop.latency_p50}
@@ -86,30 +94,6 @@ def _topic(report: Report, label: str) -> Object:
     return result
 
 
-def topic_figures(row: TopicRow) -> Object:
-    """What the table ``topics`` says of a topic, in the words of the JSON form."""
-    return {
-        "network": row.network,
-        "topic": row.topic,
-        "promise": row.promise,
-        "published": row.published,
-        "expected": row.expected,
-        "delivered": row.delivered,
-        "unexpected": row.unexpected,
-        "missing": row.missing,
-        "skipped": row.skipped,
-        "ratio": row.ratio,
-        "latency_ms": {
-            part: getattr(row, f"latency_{part}") for part in ("p50", "p90", "p99", "max")
-        },
-        "duplicates": row.duplicates,
-        "duplicates_per_delivery": row.duplicates_per_delivery,
-        "hops": {"mean": row.hops_mean, "max": row.hops_max},
-        "bytes_per_delivery": row.bytes_per_delivery,
-        "recoveries": row.recoveries,
-    }
-
-
 def _peer(report: Report, label: str) -> Object:
     """One peer's figures, what is known of its clock, and what it runs."""
     row, clock = report.peers[label], report.clocks.get(label)
@@ -117,20 +101,11 @@ def _peer(report: Report, label: str) -> Object:
     if clock is not None:
         skew = {key: value for key, value in asdict(clock).items() if key not in NAMES}
     node = report.nodes.get(label)
-    known = {"agent": node.agent, "runs": node.runs, "present": node.present} if node else {}
-    return {**asdict(row), "agent": None, "runs": None, "present": None, **known, "skew": skew}
+    about = {name: getattr(node, name, None) for name in ("agent", "runs", "present")}
+    return {**asdict(row), **about, "skew": skew}
 
 
 NAMES = ("network", "node")
-
-
-def _totals(sums: Totals) -> Object:
-    """Sums over topics; latency has none, as the topics' promises differ."""
-    return {
-        **sums,
-        "ratio": sums.ratio,
-        "duplicates_per_delivery": sums.duplicates_per_delivery,
-    }
 
 
 def _mesh(minutes: Sequence[MeshMinute]) -> Object | None:
@@ -207,24 +182,14 @@ def _by_minute(minutes: Mapping[datetime, Counter[str]], kinds: Iterable[str]) -
 
 
 def lifetimes(report: Report) -> Object:
-    """How long subscriptions and links of the mesh lasted: how many ended within so many seconds.
-
-    A bin ends where the next one begins: at ``(2 ** (bin + 1) - 1) / 4`` seconds.
-    """
-    found: defaultdict[str, Counter[int]] = defaultdict(Counter)
-    for row in report.gold.lifetimes:
-        found[row.kind][row.bin] += row.ended
+    """How long links of the mesh and subscriptions lasted: how many ended within how much time."""
     return {
         kind: {
-            "within_s": [(2 ** (number + 1) - 1) / 4 for number in sorted(counts)],
+            "within_s": [lasted_within(number) for number in sorted(counts)],
             "ended": [counts[number] for number in sorted(counts)],
         }
-        for kind, counts in sorted(found.items())
+        for kind, counts in report.lifetimes.items()
     }
-
-
-def _slow(report: Report, row: SlowRow) -> Object:
-    return {key: plain(value) for key, value in asdict(row).items()}
 
 
 def _period(report: Report) -> Object | None:

@@ -42,7 +42,7 @@ def sparkline(
     >>> sparkline([1.0, 1.0, 0.0, 1.0], 2, low=0, high=1)
     '█▁'
     """
-    groups = [_lowest(group) for group in _grouped(values, width)]
+    groups = _lowest(values, width)
     known = [value for value in groups if value is not None]
     if not known:
         return ""
@@ -87,11 +87,9 @@ def distribution(points: Sequence[tuple[float, float]], width: int, low: float, 
     )
 
 
-def _grouped(values: Sequence[float | None], width: int) -> list[Sequence[float | None]]:
+def _lowest(values: Sequence[float | None], width: int) -> list[float | None]:
+    """Of each of ``width`` groups, or of fewer where there are fewer values."""
     count = min(width, len(values))
-    edges = [len(values) * place // count for place in range(count + 1)] if count else [0]
-    return [values[start:end] for start, end in pairwise(edges)]
-
-
-def _lowest(values: Sequence[float | None]) -> float | None:
-    return min((value for value in values if value is not None), default=None)
+    edges = [len(values) * place // count for place in range(count + 1)] if count else []
+    groups = (values[start:end] for start, end in pairwise(edges))
+    return [min((it for it in group if it is not None), default=None) for group in groups]

@@ -32,6 +32,15 @@ def middle(number: int) -> float:
     return sum(edges(number)) / 2
 
 
+def lasted_within(number: int) -> float:
+    """Where a bin of lifetimes ends, which is coarser: in seconds.
+
+    >>> lasted_within(0), lasted_within(6)
+    (0.25, 31.75)
+    """
+    return (2.0 ** (number + 1) - 1) / 4
+
+
 def percentile(counts: Counts, share: float) -> float | None:
     """The nearest rank, in milliseconds; None if there is no value.
 

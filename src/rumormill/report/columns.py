@@ -9,17 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rumormill.report.words import digits, milliseconds, percent, size
-
-
-def count(value: float | None) -> str:
-    """A whole number, or a dash."""
-    return "-" if value is None else f"{value:,.0f}"
-
-
-def text(value: Any) -> str:
-    """Words, or a dash."""
-    return "-" if value is None else str(value)
+from rumormill.report.words import count, digits, milliseconds, percent, size, text
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from rumormill.core.words import printable
 from rumormill.report.as_json import json_object
 from rumormill.report.columns import COMPARED_OF_PEERS, TOPICS, Column
 from rumormill.report.figures import Report
-from rumormill.report.words import digits, percent
+from rumormill.report.words import digits, listed, percent
 
 WORDS = {1: "better", -1: "worse", 0: ""}
 
@@ -39,12 +40,7 @@ class Pair:
 
     def plain(self) -> dict[str, float | None]:
         """For the JSON form."""
-        return {
-            "this": self.this,
-            "other": self.other,
-            "difference": self.difference,
-            "ratio": self.ratio,
-        }
+        return {**asdict(self), "difference": self.difference, "ratio": self.ratio}
 
 
 @dataclass(frozen=True)
@@ -64,11 +60,20 @@ class Comparison:
         """The other's."""
         return json_object(self.other)
 
+    @cached_property
+    def topics(self) -> dict[str, dict[Column, Pair]]:
+        """Every figure of every topic of both runs."""
+        here, there = self.here["topics"], self.there["topics"]
+        return {
+            label: {it: Pair(it.of(here[label]), it.of(there[label])) for it in TOPICS}
+            for label in here
+            if label in there
+        }
+
     def rows(self) -> Iterator[tuple[str, Column, Pair]]:
-        """Every figure of every topic of both runs, that one of them knows."""
-        for label, figures in self.here["topics"].items():
-            for column in TOPICS if label in self.there["topics"] else ():
-                pair = Pair(column.of(figures), column.of(self.there["topics"][label]))
+        """Those that one of the runs knows, one by one."""
+        for label, pairs in self.topics.items():
+            for column, pair in pairs.items():
                 if pair.this is not None or pair.other is not None:
                     yield label, column, pair
 
@@ -82,16 +87,22 @@ class Comparison:
         """Topics of the other run that this one does not have."""
         return [label for label in self.other.topics if label not in self.this.topics]
 
+    def alone(self, most: int = 20) -> list[str]:
+        """Which topics cannot be compared; a sentence for each run, with so many names at most."""
+        runs = {"this run": self.only_here, "the other": self.only_there}
+        return [
+            f"Only in {run}: {listed([printable(label) for label in labels], most)}."
+            for run, labels in runs.items()
+            if labels
+        ]
+
     def plain(self) -> dict[str, Any]:
         """The comparison as plain values; each figure is where the report itself has it."""
         here, there = self.here, self.there
-        topics: dict[str, Any] = {
-            label: _nested({
-                column.figure: Pair(column.of(figures), column.of(there["topics"][label])).plain()
-                for column in TOPICS
-            })
-            for label, figures in here["topics"].items() if label in there["topics"]
-        }  # fmt: skip
+        topics = {
+            label: _nested({column.figure: pair.plain() for column, pair in pairs.items()})
+            for label, pairs in self.topics.items()
+        }
         peers = {
             label: _pairs({name: peer[name] for name in COMPARED_OF_PEERS}, there["peers"][label])
             for label, peer in here["peers"].items() if label in there["peers"]
@@ -137,9 +148,6 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
     """
     result: dict[str, Any] = {}
     for name, value in flat.items():
-        outer, dot, inner = name.partition(".")
-        if dot:
-            result.setdefault(outer, {})[inner] = value
-        else:
-            result[name] = value
+        *outer, inner = name.split(".")
+        (result.setdefault(outer[0], {}) if outer else result)[inner] = value
     return result

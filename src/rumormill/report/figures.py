@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from rumormill.core.words import plural
-from rumormill.report.bins import Counts, curve, percentile
+from rumormill.report.bins import curve, percentile
 from rumormill.report.gold import Gold
 from rumormill.report.problems import Finding, find_problems
 from rumormill.report.rows import ClockRow, MeshMinute, NodeRow, PeerRow, TopicRow
 from rumormill.report.scores import Standing, standings
+from rumormill.report.seconds import Moment
 from rumormill.report.words import TOPIC_LENGTH, labelled, milliseconds, percent, shortened
 
 PROMISES: Final = {
@@ -35,6 +35,7 @@ SUMS: Final = ("published", "expected", "delivered", "unexpected", "missing", "s
 
 CHURN: Final = ("connection_opened", "connection_closed", "peer_joined", "peer_left")
 Item = TypeVar("Item")
+Name = TypeVar("Name", str, tuple[str, str])
 Key = tuple[str, str, str]
 
 
@@ -47,42 +48,17 @@ class Hop:
     latency_p50: float | None
 
 
-@dataclass(frozen=True)
-class Moment:
-    """What became of the messages of one minute, or of one second."""
-
-    time: datetime
-    published: int
-    expected: int
-    missing: int
-    skipped: int
-    p50: float | None
-    p99: float | None
-
-    @property
-    def ratio(self) -> float | None:
-        """The share of the expected deliveries that happened."""
-        return (self.expected - self.missing) / self.expected if self.expected else None
-
-
-class Totals(dict[str, int]):
-    """Several topics added up: a network's, or all."""
-
-    def __init__(self, rows: Iterable[TopicRow]) -> None:
-        rows = list(rows)
-        super().__init__({name: sum(getattr(row, name) for row in rows) for name in SUMS})
-        self["topics"] = len(rows)
-
-    @property
-    def ratio(self) -> float | None:
-        """The share of the expected deliveries that happened."""
-        expected = self["expected"]
-        return (expected - self["missing"]) / expected if expected else None
-
-    @property
-    def duplicates_per_delivery(self) -> float | None:
-        """Copies of what a peer already had, for each first copy."""
-        return self["duplicates"] / self["delivered"] if self["delivered"] else None
+def totals(rows: Iterable[TopicRow]) -> dict[str, Any]:
+    """Several topics added up; latency has no sum, as the topics' promises differ."""
+    rows = list(rows)
+    sums = {name: sum(getattr(row, name) for row in rows) for name in SUMS}
+    expected, delivered = sums["expected"], sums["delivered"]
+    return {
+        **sums,
+        "topics": len(rows),
+        "ratio": (expected - sums["missing"]) / expected if expected else None,
+        "duplicates_per_delivery": sums["duplicates"] / delivered if delivered else None,
+    }
 
 
 @dataclass(frozen=True)
@@ -115,7 +91,10 @@ class Report:
     @cached_property
     def topics(self) -> Mapping[str, TopicRow]:
         """By label, in the order of the networks and the topics."""
-        return {self.topic_labels[row.key]: row for row in sorted(self.gold.topics, key=_key)}
+        return {
+            self.topic_labels[row.key]: row
+            for row in sorted(self.gold.topics, key=lambda row: row.key)
+        }
 
     @cached_property
     def promises(self) -> list[str]:
@@ -166,33 +145,27 @@ class Report:
         return {self.peer_labels[row.network, row.node]: row for row in self.gold.clocks}
 
     @cached_property
-    def networks(self) -> Mapping[str, Totals]:
+    def networks(self) -> Mapping[str, Mapping[str, Any]]:
         """What each network's topics add up to."""
         gold = self.gold
         rows: list[TopicRow | PeerRow | NodeRow] = [*gold.topics, *gold.peers, *gold.nodes]
         names = sorted({row.network for row in rows})
-        return {it: Totals(row for row in gold.topics if row.network == it) for it in names}
+        return {it: totals(row for row in gold.topics if row.network == it) for it in names}
 
     @cached_property
-    def total(self) -> Totals:
+    def total(self) -> Mapping[str, Any]:
         """What all topics add up to."""
-        return Totals(self.gold.topics)
+        return totals(self.gold.topics)
 
     @cached_property
     def events(self) -> Mapping[str, int]:
         """How often each kind of event happened, the most frequent first."""
-        counts: Counter[str] = Counter()
-        for row in self.gold.events:
-            counts[row.event] += row.count
-        return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+        return _added_up((row.event, row.count) for row in self.gold.events)
 
     @cached_property
     def causes(self) -> Mapping[tuple[str, str], int]:
         """How often each kind of event had which reason, the most frequent first."""
-        counts: Counter[tuple[str, str]] = Counter()
-        for row in self.gold.causes:
-            counts[row.event, row.reason] += row.count
-        return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+        return _added_up(((row.event, row.reason), row.count) for row in self.gold.causes)
 
     @cached_property
     def spared(self) -> Mapping[str, int]:
@@ -219,8 +192,7 @@ class Report:
     @cached_property
     def agents(self) -> Mapping[str, int]:
         """How many nodes run what."""
-        found = Counter(row.agent or "unknown" for row in self.gold.nodes)
-        return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+        return _added_up((row.agent or "unknown", 1) for row in self.gold.nodes)
 
     @cached_property
     def minutes(self) -> Mapping[str, Sequence[Moment]]:
@@ -233,15 +205,19 @@ class Report:
             for row in rows if row.minute is not None
         )  # fmt: skip
 
+    def ratios(self, label: str) -> tuple[list[float | None], float]:
+        """A topic's ratios, minute by minute, and where the axis of their picture begins."""
+        ratios = [moment.ratio for moment in self.minutes.get(label, ())]
+        return ratios, min([0.9, *(ratio for ratio in ratios if ratio is not None)])
+
     @cached_property
     def seconds(self) -> Mapping[str, Sequence[Moment]]:
         """Each topic's seconds, if the run is short."""
         return self._by_label(
-            (self.topic_labels.get(key, key[1]),
-             Moment(time, it.published, it.expected, it.missing, it.skipped,
-                    percentile(it.bins, 0.5), percentile(it.bins, 0.99)))
-            for key, seconds in (self.gold.seconds or {}).items() for time, it in seconds.items()
-        )  # fmt: skip
+            (self.topic_labels.get(key, key[1]), moment)
+            for key, moments in self.gold.seconds.items()
+            for moment in moments
+        )
 
     @cached_property
     def mesh(self) -> Mapping[str, Sequence[MeshMinute]]:
@@ -252,19 +228,14 @@ class Report:
                               for row in rows)  # fmt: skip
 
     @cached_property
-    def bins(self) -> Mapping[str, Counts]:
-        """How many expected deliveries of each topic took how long."""
-        found: defaultdict[str, Counter[int]] = defaultdict(Counter)
-        for row in self.gold.latencies:
-            if row.bin is not None:
-                found[self.topic_labels.get(row.key, row.topic)][row.bin] += row.timed
-        return found
-
-    @cached_property
     def latency(self) -> Mapping[str, Sequence[tuple[float, float]]]:
         """Each topic's latencies in ascending order, with the share that took at most so long."""
+        bins: defaultdict[str, Counter[int]] = defaultdict(Counter)
+        for row in self.gold.latencies:
+            if row.bin is not None:
+                bins[self.topic_labels.get(row.key, row.topic)][row.bin] += row.timed
         return self._by_label(
-            (label, point) for label, counts in self.bins.items() for point in curve(counts)
+            (label, point) for label, counts in bins.items() for point in curve(counts)
         )
 
     @cached_property
@@ -284,6 +255,14 @@ class Report:
         )
 
     @cached_property
+    def lifetimes(self) -> Mapping[str, Mapping[int, int]]:
+        """Of each kind of thing that ended, how many lasted for how long, in bins."""
+        found: defaultdict[str, Counter[int]] = defaultdict(Counter)
+        for row in self.gold.lifetimes:
+            found[row.kind][row.bin] += row.ended
+        return dict(sorted(found.items()))
+
+    @cached_property
     def findings(self) -> Sequence[Finding]:
         """What is wrong and what is worth a note, the worst first."""
         return find_problems(self.gold, self.topic, self.peer)
@@ -297,8 +276,12 @@ class Report:
         return {**known, **found}
 
 
-def _key(row: TopicRow) -> Key:
-    return row.key
+def _added_up(counts: Iterable[tuple[Name, int]]) -> dict[Name, int]:
+    """How often each was counted in all, the most frequent first."""
+    found: Counter[Name] = Counter()
+    for name, count in counts:
+        found[name] += count
+    return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def verdict(report: Report) -> str:
@@ -312,7 +295,7 @@ def verdict(report: Report) -> str:
         kept = [KEPT[promise] for promise in report.promises]
         sentence = "; ".join(kept)
         return f"{sentence[:1].upper()}{sentence[1:]}."
-    arrived = percent(sums.ratio)
+    arrived = percent(sums["ratio"])
     if report.promises == ["newest"]:
         return (
             f"{arrived} had the newest value in time: {sums['missing']:,} of "

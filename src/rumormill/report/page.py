@@ -11,7 +11,7 @@ import base64
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -24,13 +24,11 @@ from markupsafe import Markup
 from rumormill.core.words import plural, printable
 from rumormill.report import sheets
 from rumormill.report.as_json import json_object
-from rumormill.report.columns import count
 from rumormill.report.comparison import Comparison
-from rumormill.report.figures import Report, speed, verdict
-from rumormill.report.problems import Weight
+from rumormill.report.figures import Report
 from rumormill.report.rows import SlowRow, Step
 from rumormill.report.series import MOST_PEERS, page_data, plotted_topics
-from rumormill.report.words import digits, listed, milliseconds, percent
+from rumormill.report.words import count, digits, milliseconds, percent
 
 STYLES: Final = ("page.css", "plots.css")
 SCRIPTS: Final = ("base.js", "chart.js", "plots.js", "matrix.js", "tables.js", "main.js")
@@ -57,20 +55,15 @@ def html_page(report: Report, comparison: Comparison | None = None) -> str:
     style = _asset(STYLES)
     # A function around it: nothing of ours is a name of the page.
     script = f'(() => {{\n"use strict";\n{_asset(SCRIPTS)}}})();\n'
-    found = report.findings
     return _environment().get_template("page.html.j2").render(
         style=Markup(style), script=Markup(script),
         policy=(f"default-src 'none'; script-src '{_fingerprint(script)}'; "
                 f"style-src '{_fingerprint(style)}'; base-uri 'none'; form-action 'none'"),
         data=_json_block(page_data(report, figures, other)),
-        report=report, figures=figures, verdict=verdict(report), speed=speed(report),
-        about=_about(report), seal=_seal(report), tiles=list(tiles(report)),
-        others=list(tiles(other)) if other else None,
-        found=found, wrong=sum(one.weight < Weight.NOTE for one in found),
-        most_findings=MOST_FINDINGS, plotted=[printable(it) for it in plotted_topics(report)],
-        comparison=comparison, alone=_alone(comparison) if comparison else "",
-        other_verdict=verdict(other) if other else "", slow=[slow_tree(report, row)
-                                                       for row in report.gold.slowest[:MOST_SLOW]],
+        report=report, figures=figures, comparison=comparison, about=_about(report, figures),
+        tiles=list(tiles(report)), others=list(tiles(other)) if other else None,
+        plotted=plotted_topics(report), most_findings=MOST_FINDINGS,
+        slow=[(row, ways(row)) for row in report.gold.slowest[:MOST_SLOW]],
         many_peers=len(report.peer_labels) if len(report.peer_labels) > MOST_PEERS else 0,
         sheets=sheets, version=version("rumormill"),
     )  # fmt: skip
@@ -89,7 +82,7 @@ def tiles(report: Report) -> Iterator[Tile]:
     title = "Delivered"
     if report.promises == ["newest"]:
         title, words = "Had the newest value", f"{plural(total['skipped'], 'value')} skipped"
-    yield Tile(title, "ratio", total.ratio, percent(total.ratio), words)
+    yield Tile(title, "ratio", total["ratio"], percent(total["ratio"]), words)
     half, most, last = map(slowest, ("latency_p50", "latency_p99", "latency_max"))
     where = " in every topic" if len(report.topics) > 1 else ""
     words = f"99 % within {milliseconds(most)}, all within {milliseconds(last)}{where}"
@@ -98,7 +91,7 @@ def tiles(report: Report) -> Iterator[Tile]:
     copies = f"{plural(total['duplicates'], 'copy')} of what peers already had"
     if spared := sum(report.spared.values()):
         copies += f"; {spared:,} spared"
-    each = total.duplicates_per_delivery
+    each = total["duplicates_per_delivery"]
     yield Tile("Duplicates / delivery", "duplicates_per_delivery", each, digits(each), copies)
     weight = sum(row.delivered for row in rows if row.hops_mean is not None)
     hops = sum((row.hops_mean or 0.0) * row.delivered for row in rows) / weight if weight else None
@@ -117,60 +110,45 @@ def tiles(report: Report) -> Iterator[Tile]:
     yield Tile("Messages", "published", total["published"], count(total["published"]), words)
 
 
-def slow_tree(report: Report, row: SlowRow) -> dict[str, Any]:
-    """A message's way from node to node, for an indented list."""
+@dataclass(frozen=True)
+class Way:
+    """A message's first copy at one node, and where it went from there."""
+
+    step: Step
+    share: float
+    """How much of the whole time had passed."""
+    below: Sequence[Way]
+
+
+def ways(row: SlowRow) -> dict[str, list[Way]]:
+    """Which way a message took from its publisher, and from peers that are not known."""
     children: defaultdict[str | None, list[Step]] = defaultdict(list)
     nodes = {step.node for step in row.tree}
     for step in row.tree:
         known = step.peer in nodes or step.peer == row.publisher
         children[step.peer if known else None].append(step)
-    most = row.slowest_ms or 1.0
     seen: set[str] = set()
 
-    def below(node: str | None) -> list[dict[str, Any]]:
+    def below(node: str | None) -> list[Way]:
         found = []
         for step in children[node]:
             if step.node not in seen:  # a trace may be wrong; the page must end
                 seen.add(step.node)
-                found.append({
-                    "name": printable(report.peer(row.network, step.node)),
-                    "took": milliseconds(step.latency_ms),
-                    "share": min(1.0, max(0.0, (step.latency_ms or 0.0) / most)),
-                    "below": below(step.node),
-                })  # fmt: skip
+                share = (step.latency_ms or 0.0) / (row.slowest_ms or 1.0)
+                found.append(Way(step, min(1.0, max(0.0, share)), below(step.node)))
         return found
 
-    publisher = printable(report.peer(row.network, row.publisher)) if row.publisher else "unknown"
-    return {
-        "topic": printable(report.topic(row.network, row.topic)), "publisher": publisher,
-        "at": f"{row.published_at:%Y-%m-%d %H:%M:%S} UTC" if row.published_at else "-",
-        "took": milliseconds(row.slowest_ms), "reached": row.reached, "expected": row.expected,
-        "id": row.message_id.hex()[:16], "tree": below(row.publisher), "astray": below(None),
-    }  # fmt: skip
+    return {"known": below(row.publisher), "astray": below(None)}
 
 
-def _alone(comparison: Comparison) -> str:
-    return " ".join(
-        f"Only in {where}: {listed([printable(label) for label in labels], most=20)}."
-        for where, labels in (("this run", comparison.only_here),
-                              ("the other", comparison.only_there)) if labels
-    )  # fmt: skip
-
-
-def _about(report: Report) -> str:
+def _about(report: Report, figures: dict[str, Any]) -> str:
     about = [", ".join(map(printable, report.networks)), printable(report.gold.place)]
     if report.gold.period:
         first, last = report.gold.period
-        minutes = int((last - first).total_seconds()) // 60 + 1
         end = f"{last:%H:%M}" if first.date() == last.date() else f"{last:%Y-%m-%d %H:%M}"
-        about += [f"{first:%Y-%m-%d %H:%M} to {end} UTC", plural(minutes, "minute")]
+        minutes = plural(figures["period"]["minutes"], "minute")
+        about += [f"{first:%Y-%m-%d %H:%M} to {end} UTC", minutes]
     return " · ".join(part for part in about if part)
-
-
-def _seal(report: Report) -> str:
-    if report.total["missing"]:
-        return "bad"
-    return "good" if report.total["delivered"] else "doubt"
 
 
 @cache
@@ -180,6 +158,7 @@ def _environment() -> Environment:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     made.filters["printable"] = printable
+    made.filters["milliseconds"] = milliseconds
     # A page cannot hold this character; a browser would put another in its place.
     made.filters["held"] = lambda text: str(text).replace("\0", "\\x00")
     made.globals["plural"] = plural

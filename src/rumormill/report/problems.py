@@ -106,7 +106,7 @@ class _Search:
         """Messages that did not reach those that their network promised them to."""
         for row in self._gold.topics:
             if row.missing:
-                yield Finding(Weight.PROBLEM, "missing", f"{self._about(row)}{_lost(row)}")
+                yield self._of(row, Weight.PROBLEM, "missing", _lost(row))
 
     def told_by_the_tables(self) -> Iterator[Finding]:
         """What the pipeline itself found lacking; one sentence for each kind and topic."""
@@ -184,10 +184,9 @@ class _Search:
             return
         for row, negative in self._sums("negative"):
             share = percent(negative / row.delivered if row.delivered else None)
-            yield Finding(
-                Weight.WARNING, NEGATIVE_LATENCY,
-                f"{self._about(row)}{share} of the latencies are below zero: the clocks differ by "
-                "more than what could be corrected.",
+            yield self._of(
+                row, Weight.WARNING, NEGATIVE_LATENCY, f"{share} of the latencies are below zero: "
+                "the clocks differ by more than what could be corrected.",
             )  # fmt: skip
 
     def unknown_clocks(self) -> Iterator[Finding]:
@@ -224,23 +223,22 @@ class _Search:
         """Messages without subscribers, deliveries nobody expected, values that were skipped."""
         for row in self._gold.topics:
             if row.published and not row.expected:
-                yield Finding(
-                    Weight.NOTE, "nobody there",
-                    f"{self._about(row)}{plural(row.published, 'message')} published while nobody "
-                    "else was subscribed.",
+                yield self._of(
+                    row, Weight.NOTE, "nobody there",
+                    f"{plural(row.published, 'message')} published while nobody else was "
+                    "subscribed.",
                 )  # fmt: skip
             if row.skipped:
-                yield Finding(
-                    Weight.NOTE, "skipped",
-                    f"{self._about(row)}{plural(row.skipped, 'value')} skipped, as a newer one "
-                    "came first: this network promises the newest value, not each.",
+                yield self._of(
+                    row, Weight.NOTE, "skipped", f"{plural(row.skipped, 'value')} skipped, as a "
+                    "newer one came first: this network promises the newest value, not each.",
                 )  # fmt: skip
             if row.unexpected:
-                yield Finding(
-                    Weight.NOTE, "unexpected",
-                    f"{self._about(row)}{plural(row.unexpected, 'delivery')} at peers that were "
-                    "not expected to get the message: not known as subscribed yet when it was "
-                    "published, or about to end without a word. Ratio and latency leave them out.",
+                yield self._of(
+                    row, Weight.NOTE, "unexpected", f"{plural(row.unexpected, 'delivery')} at "
+                    "peers that were not expected to get the message: not known as subscribed yet "
+                    "when it was published, or about to end without a word. Ratio and latency "
+                    "leave them out.",
                 )  # fmt: skip
 
     def unknown_ways(self) -> Iterator[Finding]:
@@ -248,10 +246,10 @@ class _Search:
         if HOP_UNKNOWN in self._told:
             return
         for row, strayed in self._sums("strayed"):
-            yield Finding(
-                Weight.NOTE, HOP_UNKNOWN,
-                f"{self._about(row)}the way of {strayed:,} of {plural(row.delivered, 'delivery')} "
-                "is not known, as the trace of a peer on it is missing; hops leave them out.",
+            yield self._of(
+                row, Weight.NOTE, HOP_UNKNOWN, f"the way of {strayed:,} of "
+                f"{plural(row.delivered, 'delivery')} is not known, as the trace of a peer on it "
+                "is missing; hops leave them out.",
             )  # fmt: skip
 
     def about_the_reading(self) -> Iterator[Finding]:
@@ -272,8 +270,8 @@ class _Search:
                 "of all time; --minutes shows more.",
             )  # fmt: skip
 
-    def _about(self, row: TopicRow) -> str:
-        return f"{_upper(self._topic(row.network, row.topic))}: "
+    def _of(self, row: TopicRow, weight: Weight, kind: str, words: str) -> Finding:
+        return Finding(weight, kind, f"{_upper(self._topic(row.network, row.topic))}: {words}")
 
     def _sums(self, column: str) -> Iterator[tuple[TopicRow, int]]:
         """The topics of which this column of their bins is not zero."""
@@ -302,10 +300,6 @@ def _lost(row: TopicRow) -> str:
     return f"{row.missing:,} of {wanted} {be} missing ({share} arrived)."
 
 
-def _section(kind: str) -> str:
-    return f"{ALERTS}#{kind}"
-
-
 def _detail(row: ProblemRow) -> str:
     """The row in words, with its count in front."""
     if row.detail is None:
@@ -317,7 +311,8 @@ def _alert(kind: str, about: Sequence[str], rows: Sequence[AlertRow]) -> Finding
     """One sentence about alerts of one kind, in the words of the first of them."""
     sentence = ", ".join([kind.capitalize(), *about])
     sentence += f": {rows[0].detail}" if rows[0].detail else ""
-    return Finding(Weight.PROBLEM, f"alert {kind}", f"{sentence}{_when(rows)}.", _section(kind))
+    more = f"{ALERTS}#{kind}"
+    return Finding(Weight.PROBLEM, f"alert {kind}", f"{sentence}{_when(rows)}.", more)
 
 
 def _when(rows: Sequence[AlertRow]) -> str:

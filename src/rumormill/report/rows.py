@@ -10,19 +10,30 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 
-@dataclass(frozen=True, slots=True)
-class TopicRow:
-    """What one topic did in all, or with the messages published in one minute."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfTopic:
+    """What every row about a topic with one promise has."""
 
     network: str
     topic: str
+    promise: str = "every"
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What it is about."""
+        return self.network, self.topic, self.promise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicRow(OfTopic):
+    """What one topic did in all, or with the messages published in one minute."""
+
+    minute: datetime | None = None
     published: int
     expected: int
     delivered: int
-    missing: int
-    minute: datetime | None = None
-    promise: str = "every"
     unexpected: int = 0
+    missing: int
     skipped: int = 0
     ratio: float | None = None
     latency_p50: float | None = None
@@ -36,19 +47,11 @@ class TopicRow:
     bytes_per_delivery: float | None = None
     recoveries: int = 0
 
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """What it is about."""
-        return self.network, self.topic, self.promise
 
-
-@dataclass(frozen=True, slots=True)
-class BinRow:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BinRow(OfTopic):
     """One topic's deliveries of one bin of latencies and one number of hops."""
 
-    network: str
-    topic: str
-    promise: str = "every"
     hop: int | None = None
     bin: int | None = None
     expected: int = 0
@@ -56,11 +59,6 @@ class BinRow:
     delivered: int = 0
     negative: int = 0
     strayed: int = 0
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """What it is about."""
-        return self.network, self.topic, self.promise
 
     @property
     def timed(self) -> int:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rumormill.report.rows import ScoreRow, StandingRow
 
@@ -55,13 +54,8 @@ def of_the_lowest(table: pa.Table) -> pa.Table:
     fell = table.group_by(["network", "peer"]).aggregate([("lowest", "min")])
     keys = [("lowest_min", "ascending"), ("network", "ascending"), ("peer", "ascending")]
     chosen = fell.sort_by(keys).slice(0, MOST_LINES)
-    mine = pa.array([False] * table.num_rows)
-    for row in chosen.to_pylist():
-        same = pc.and_(
-            pc.equal(table["network"], row["network"]), pc.equal(table["peer"], row["peer"])
-        )
-        mine = pc.or_(mine, same)
-    return table.filter(mine).sort_by([("minute", "ascending")])
+    theirs = table.join(chosen, ["network", "peer"], join_type="left semi")
+    return theirs.sort_by([("minute", "ascending"), ("node", "ascending")])
 
 
 def standings(
@@ -105,14 +99,14 @@ def _lines(
     for row in told:
         by_peer[row.network, row.peer][int((row.minute - first) / step)].append(row)
     return {
-        name: (times, [_low(now, rows.get(place, ())) for place in range(len(times))])
+        name: (times, list(_lowest([rows[place] for place in range(len(times))])))
         for name, rows in by_peer.items()
-        for now in [dict[str, float]()]
     }
 
 
-def _low(now: dict[str, float], rows: Sequence[ScoreRow]) -> float | None:
-    """The lowest that anybody thought; ``now`` is what each thinks until it says otherwise."""
-    fell = [row.lowest for row in rows]
-    now.update({row.node: row.score for row in rows})
-    return min([*fell, *now.values()], default=None)
+def _lowest(steps: Iterable[Sequence[ScoreRow]]) -> Iterator[float | None]:
+    """The lowest that anybody thought in each step: a node's word holds until it says otherwise."""
+    now: dict[str, float] = {}
+    for rows in steps:
+        now.update({row.node: row.score for row in rows})
+        yield min([*(row.lowest for row in rows), *now.values()], default=None)

@@ -4,76 +4,84 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.expressions import BooleanExpression
 
-from rumormill.report.bins import TO_A_DOUBLING
+from rumormill.report.bins import TO_A_DOUBLING, percentile
 from rumormill.report.store import Store
 
 SHORT: Final = timedelta(minutes=10)
 MOST_ROWS: Final = 10_000_000
 """Of deliveries; more than that take longer than a second's worth of plot is good for."""
 
-KEYS: Final = ("network", "topic", "promise", "second")
+KEYS: Final = ("network", "topic", "promise", "second", "bin")
 SUMS: Final = ("published", "expected", "missing", "skipped")
 
 Key = tuple[str, str, str]
 
 
-@dataclass
-class Second:
-    """What became of the messages of one second."""
+@dataclass(frozen=True)
+class Moment:
+    """What became of the messages of one minute, or of one second."""
 
-    published: int = 0
-    expected: int = 0
-    missing: int = 0
-    skipped: int = 0
-    bins: Counter[int] = field(default_factory=Counter)
-    """How many of the expected had which latency."""
+    time: datetime
+    published: int
+    expected: int
+    missing: int
+    skipped: int
+    p50: float | None
+    p99: float | None
+
+    @property
+    def ratio(self) -> float | None:
+        """The share of the expected deliveries that happened."""
+        return (self.expected - self.missing) / self.expected if self.expected else None
 
 
-Seconds = dict[Key, dict[datetime, Second]]
-"""By network, topic and promise."""
+Seconds = dict[Key, list[Moment]]
+"""By network, topic and promise, in order."""
 
 
 def read_seconds(
     store: Store,
     period: tuple[datetime, datetime] | None,
     chosen: Callable[[str], BooleanExpression],
-) -> Seconds | None:
-    """None if the run is long, or silver is not there or too large."""
+) -> Seconds:
+    """Nothing if the run is long, or silver is not there or too large."""
     here = "silver.publications" in store and "silver.deliveries" in store
     if period is None or not here or period[1] - period[0] >= SHORT:
-        return None
+        return {}
     if store.count("silver.deliveries") > MOST_ROWS:
-        return None
-    found: Seconds = defaultdict(lambda: defaultdict(Second))
-    for row in _added_up(_published(store, chosen("silver.publications")), KEYS):
-        _second(found, row).published += row["published"]
-    for row in _added_up(_delivered(store, chosen("silver.deliveries")), (*KEYS, "bin")):
-        second = _second(found, row)
-        for name in SUMS[1:]:
-            setattr(second, name, getattr(second, name) + row[name])
+        return {}
+    sums: defaultdict[tuple[Key, datetime], Counter[str]] = defaultdict(Counter)
+    bins: defaultdict[tuple[Key, datetime], Counter[int]] = defaultdict(Counter)
+    published = _added_up(_published(store, chosen("silver.publications")))
+    delivered = _added_up(_delivered(store, chosen("silver.deliveries")))
+    for row in chain(published, delivered):
+        at = (row["network"], row["topic"], row["promise"] or "every"), row["second"]
+        sums[at].update({name: row[name] for name in SUMS})
         if row["bin"] is not None:
-            second.bins[row["bin"]] += row["expected"]
-    return {key: dict(sorted(seconds.items())) for key, seconds in sorted(found.items())}
+            bins[at][row["bin"]] += row["expected"]
+    found: defaultdict[Key, list[Moment]] = defaultdict(list)
+    for at in sorted(sums):
+        key, second = at
+        counts = {name: sums[at][name] for name in SUMS}
+        half, most = percentile(bins[at], 0.5), percentile(bins[at], 0.99)
+        found[key].append(Moment(second, **counts, p50=half, p99=most))
+    return found
 
 
-def _second(found: Seconds, row: dict[str, Any]) -> Second:
-    return found[row["network"], row["topic"], row["promise"] or "every"][row["second"]]
-
-
-def _added_up(parts: Iterable[pa.Table], keys: tuple[str, ...]) -> list[dict[str, Any]]:
+def _added_up(parts: Iterable[pa.Table]) -> list[dict[str, Any]]:
     """The sums of all parts: each is small when the next one is read."""
     whole: pa.Table | None = None
     for part in parts:
-        names = [name for name in part.column_names if name not in keys]
-        sums = part.group_by(list(keys)).aggregate([(name, "sum") for name in names])
+        sums = part.group_by(KEYS).aggregate([(name, "sum") for name in SUMS])
         sums = sums.rename_columns([name.removesuffix("_sum") for name in sums.column_names])
         whole = sums if whole is None else pa.concat_tables([whole, sums])
     return [] if whole is None else whole.to_pylist()
@@ -82,7 +90,8 @@ def _added_up(parts: Iterable[pa.Table], keys: tuple[str, ...]) -> list[dict[str
 def _published(store: Store, where: BooleanExpression) -> Iterator[pa.Table]:
     for batch in store.batches("silver.publications", ("network", "topic", "promise", "time"),
                                where):  # fmt: skip
-        yield _keyed(batch, batch["time"], published=pa.array([1] * batch.num_rows))
+        ones = pa.array([1] * batch.num_rows, pa.int64())
+        yield _keyed(batch, batch["time"], published=ones)
 
 
 def _delivered(store: Store, where: BooleanExpression) -> Iterator[pa.Table]:
@@ -104,8 +113,13 @@ def _delivered(store: Store, where: BooleanExpression) -> Iterator[pa.Table]:
 
 
 def _keyed(rows: Any, times: Any, **columns: Any) -> pa.Table:
+    """Counts beside their keys; nothing of what is not counted here."""
     keys = {name: rows[name] for name in ("network", "topic", "promise")}
-    return pa.table({**keys, "second": pc.floor_temporal(times, unit="second"), **columns})
+    nothing = pa.array([0] * rows.num_rows, pa.int64())
+    return pa.table({
+        **keys, "second": pc.floor_temporal(times, unit="second"),
+        "bin": pa.nulls(rows.num_rows, pa.int32()), **dict.fromkeys(SUMS, nothing), **columns,
+    })  # fmt: skip
 
 
 def _ones(true: Any) -> Any:

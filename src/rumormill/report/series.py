@@ -7,15 +7,17 @@ latencies the extremes are kept, so that no bad minute is hidden by the good one
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
 from typing import Any, Final, TypeVar
 
 from rumormill.core.words import printable
-from rumormill.report.figures import Hop, Moment, Report
+from rumormill.report.bins import lasted_within
+from rumormill.report.figures import Hop, Report
 from rumormill.report.gold import CONTROL
 from rumormill.report.rows import MeshMinute
+from rumormill.report.seconds import Moment
 from rumormill.report.words import span
 
 MOST_BUCKETS: Final = 480
@@ -124,27 +126,32 @@ def moment_columns(moments: Iterable[Moment], width: int) -> dict[str, list[Any]
     groups = _buckets(moments, lambda moment: moment.time, width)
     return {
         "time": list(groups),
-        **{name: [sum(getattr(it, name) for it in rows) for rows in groups.values()]
+        **{name: _each(groups, name, sum)
            for name in ("published", "expected", "missing", "skipped")},
-        **{name: [_most(getattr(it, name) for it in rows) for rows in groups.values()]
-           for name in ("p50", "p99")},
+        **{name: _each(groups, name, _most) for name in ("p50", "p99")},
     }  # fmt: skip
 
 
 def mesh_columns(minutes: Iterable[MeshMinute], width: int) -> dict[str, list[Any]]:
     """The mesh over time, of one topic or of several."""
     groups = _buckets(minutes, lambda row: row.minute, width)
-    parts = groups.values()
     return {
         "time": list(groups),
-        "nodes": [_most(row.nodes for row in rows) for rows in parts],
-        "mean": [_mean_degree(rows) for rows in parts],
-        "least": [_least(row.degree_min for row in rows) for rows in parts],
-        "most": [_most(row.degree_max for row in rows) for rows in parts],
-        "components": [_most(row.components for row in rows) for rows in parts],
-        "grafts": [sum(row.grafts for row in rows) for rows in parts],
-        "prunes": [sum(row.prunes for row in rows) for rows in parts],
+        "nodes": _each(groups, "nodes", _most),
+        "mean": [_mean_degree(rows) for rows in groups.values()],
+        "least": _each(groups, "degree_min", _least),
+        "most": _each(groups, "degree_max", _most),
+        "components": _each(groups, "components", _most),
+        "grafts": _each(groups, "grafts", sum),
+        "prunes": _each(groups, "prunes", sum),
     }
+
+
+def _each(
+    groups: Mapping[int, Sequence[object]], figure: str, join: Callable[[Iterable[Any]], Any]
+) -> list[Any]:
+    """One value of this figure for each bucket."""
+    return [join(getattr(row, figure) for row in rows) for rows in groups.values()]
 
 
 def _mean_degree(rows: Sequence[MeshMinute]) -> float | None:
@@ -185,16 +192,13 @@ def _scores(report: Report) -> dict[str, Any]:
 
 def _lifetimes(report: Report) -> dict[str, Any]:
     """How many ended after how long, for each kind."""
-    found: defaultdict[str, Counter[int]] = defaultdict(Counter)
-    for row in report.gold.lifetimes:
-        found[row.kind][row.bin] += row.ended
-    bins = sorted({number for counts in found.values() for number in counts})
+    bins = sorted(number for counts in report.lifetimes.values() for number in counts)
     every = range(bins[0], bins[-1] + 1) if bins else range(0)
     return {
         "bins": list(every),
-        "names": [span((2 ** (number + 1) - 1) / 4) for number in every],
-        "series": [[kind, [counts[number] for number in every]]
-                   for kind, counts in sorted(found.items())],
+        "names": [span(lasted_within(number)) for number in every],
+        "series": [[kind, [counts.get(number, 0) for number in every]]
+                   for kind, counts in report.lifetimes.items()],
     }  # fmt: skip
 
 

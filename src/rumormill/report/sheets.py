@@ -7,15 +7,15 @@ it in ``data-figure``; the row says in ``data-topic``, ``data-peer`` or ``data-e
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from rumormill.core.words import printable
-from rumormill.report.columns import PEERS, SCORES, TOPICS, Column, count
+from rumormill.report.columns import PEERS, SCORES, TOPICS, Column
 from rumormill.report.comparison import WORDS, Comparison, difference, times
 from rumormill.report.figures import PROMISES, Report
-from rumormill.report.words import milliseconds, span
+from rumormill.report.words import count, milliseconds, span
 
 MOST_ROWS: Final = 1000
 """Rows of one table; a browser gets slow with more, and the JSON form has all."""
@@ -55,25 +55,27 @@ class Sheet:
     """What each column is called, what it means, and whether it is text."""
     rows: Sequence[tuple[Mapping[str, str], Sequence[Cell]]]
     """Each with its attributes."""
-    left_out: int = field(default=0)
+    left_out: int = 0
+
+
+Heading = str | tuple[str, str]
+"""What a column is called, and what it means."""
 
 
 def sheet(
-    caption: str,
-    headings: Iterable[str | tuple[str, str]],
-    rows: Iterable[Sequence[Cell]],
-    about: Callable[[Sequence[Cell]], Mapping[str, str]] = lambda _: {},
+    caption: str, headings: Sequence[Heading], rows: Sequence[Sequence[Cell]], *about: str
 ) -> Sheet:
-    """A table from its cells, cut where it is too long."""
-    cells = list(rows)
+    """A table from its cells, cut where it is too long; ``about``: what the first of them name."""
     pairs = [(it, "") if isinstance(it, str) else it for it in headings]
-    first: Sequence[Cell] = cells[0] if cells else []
-    kinds = [cell.kind for cell in first] or ["name"] * len(pairs)
+    kinds = [cell.kind for cell in rows[0]] if rows else ["name"] * len(pairs)
     return Sheet(
         caption,
         [(*pair, kind != "number") for pair, kind in zip(pairs, kinds, strict=True)],
-        [(about(row), row) for row in cells[:MOST_ROWS]],
-        max(0, len(cells) - MOST_ROWS),
+        [
+            ({key: cell.whole for key, cell in zip(about, row, strict=False)}, row)
+            for row in rows[:MOST_ROWS]
+        ],
+        max(0, len(rows) - MOST_ROWS),
     )
 
 
@@ -83,9 +85,16 @@ def name(text: str, shown: str | None = None) -> Cell:
     return Cell(printable(shown or text), "name", whole=whole)
 
 
-def number(value: Any, show: Callable[[Any], str] = count, figure: str = "") -> Cell:
-    """A number."""
-    return Cell(show(value), value=value, figure=figure)
+def number(
+    value: Any, show: Callable[[Any], str] = count, figure: str = "", share: float | None = None
+) -> Cell:
+    """A number, with a bar where it has a share."""
+    return Cell(show(value), value=value, figure=figure, share=share)
+
+
+def headings_of(columns: Sequence[Column]) -> list[Heading]:
+    """What these columns are called, and what they mean."""
+    return [(column.heading, column.hint) for column in columns]
 
 
 def figure(column: Column, figures: Mapping[str, Any], most: float | None = None) -> Cell:
@@ -103,29 +112,24 @@ def figure(column: Column, figures: Mapping[str, Any], most: float | None = None
 
 def topics(report: Report, figures: Mapping[str, Any]) -> Sheet:
     """One row a topic, with all its figures."""
-    plain = report.promises in ([], ["every"])
     never = {"skipped"} if "newest" not in report.promises else set()
     never |= set() if report.spared else {"spared"}
     columns = [it for it in TOPICS if it.figure not in never]
-    extra = [("network", "")] * (len(report.networks) > 1)
-    extra += [("promised to", "what the network promises of each message")] * (not plain)
+    several, promising = len(report.networks) > 1, report.promises not in ([], ["every"])
     rows = []
     for label, topic in figures["topics"].items():
-        row = report.topics[label]
-        ratios = [moment.ratio for moment in report.minutes.get(label, ())]
-        low = min([0.9, *(value for value in ratios if value is not None)])
-        cells = [figure(column, topic) for column in columns]
-        lost = bool(row.missing)
-        ratio = Cell(cells[0].text, value=row.ratio, figure="ratio", share=cells[0].share,
-                     lost=lost)  # fmt: skip
-        words = [Cell(printable(row.network), "text")] * (len(report.networks) > 1)
-        words += [Cell(PROMISES.get(row.promise, row.promise), "text")] * (not plain)
-        by_minute = Cell(spark=sparkline(ratios, low, 1.0))
-        rows.append([name(label), *words, ratio, by_minute, *cells[1:]])
-    heads = [(column.heading, column.hint) for column in columns]
-    headings: list[str | tuple[str, str]]
-    headings = ["topic", *extra, heads[0], ("by minute", "the ratio, minute by minute"), *heads[1:]]
-    return sheet("Topics", headings, rows, lambda row: {"topic": row[0].whole})
+        ratio, *cells = (figure(column, topic) for column in columns)
+        words = [Cell(printable(topic["network"]), "text")] * several
+        words += [Cell(PROMISES.get(topic["promise"], topic["promise"]), "text")] * promising
+        ratio = replace(ratio, lost=bool(topic["missing"]))
+        by_minute = Cell(spark=sparkline(*report.ratios(label), 1.0))
+        rows.append([name(label), *words, ratio, by_minute, *cells])
+    ratio_heading, *others = headings_of(columns)
+    promise = ("promised to", "what the network promises of each message")
+    return sheet("Topics", [
+        "topic", *["network"] * several, *[promise] * promising, ratio_heading,
+        ("by minute", "the ratio, minute by minute"), *others,
+    ], rows, "topic")  # fmt: skip
 
 
 def peers(report: Report, figures: Mapping[str, Any]) -> Sheet:
@@ -133,14 +137,12 @@ def peers(report: Report, figures: Mapping[str, Any]) -> Sheet:
     most = max((row.contribution or 0.0 for row in report.peers.values()), default=0.0)
     rows = []
     for label, peer in figures["peers"].items():
-        cells = [figure(column, peer, most) for column in PEERS]
+        cells = {column.figure: figure(column, peer, most) for column in PEERS}
         if peer["skew"] and not peer["skew"]["estimated"]:
-            place = next(at for at, it in enumerate(PEERS) if it.figure == "skew.offset_ms")
-            cells[place] = Cell("unknown", figure="skew.offset_ms", style="quiet")
-        rows.append([name(label, report.short_names[label]), *cells])
-    headings: list[str | tuple[str, str]]
-    headings = ["peer", *((column.heading, column.hint) for column in PEERS)]
-    return sheet("Peers", headings, rows, lambda row: {"peer": row[0].whole})
+            clock = "skew.offset_ms"
+            cells[clock] = Cell("unknown", figure=clock, style="quiet")
+        rows.append([name(label, report.short_names[label]), *cells.values()])
+    return sheet("Peers", ["peer", *headings_of(PEERS)], rows, "peer")
 
 
 def scores(report: Report, figures: Mapping[str, Any]) -> Sheet:
@@ -155,11 +157,11 @@ def scores(report: Report, figures: Mapping[str, Any]) -> Sheet:
         rows.append([name(label, report.short_names[label]),
                      *(figure(column, peer) for column in SCORES), Cell(spark=spark),
                      Cell(printable(levels), "text")])  # fmt: skip
-    headings: list[str | tuple[str, str]]
-    headings = ["peer", *((column.heading, column.hint) for column in SCORES),
-                ("by minute", "the lowest of what others thought then; of those that fell lowest"),
-                ("treated as", "by how many others, in the end")]  # fmt: skip
-    return sheet("Scores", headings, rows, lambda row: {"score": row[0].whole})
+    return sheet("Scores", [
+        "peer", *headings_of(SCORES),
+        ("by minute", "the lowest of what others thought then; of those that fell lowest"),
+        ("treated as", "by how many others, in the end"),
+    ], rows, "score")  # fmt: skip
 
 
 def causes(figures: Mapping[str, Any]) -> Sheet:
@@ -167,21 +169,18 @@ def causes(figures: Mapping[str, Any]) -> Sheet:
     most = max((row["count"] for row in figures["causes"]), default=0) or 1
     rows = [
         [name(row["event"]), Cell(printable(row["reason"]), "text"),
-         Cell(count(row["count"]), value=row["count"], figure="count",
-              share=row["count"] / most)]
+         number(row["count"], count, "count", row["count"] / most)]
         for row in figures["causes"]
     ]  # fmt: skip
     return sheet("Reasons", ["event", "reason", "count"], rows)
 
 
-def counted(caption: str, what: str, counts: Mapping[str, int], about: str) -> Sheet:
+def counted(caption: str, what: str, counts: Mapping[str, int]) -> Sheet:
     """Kinds of something and how many there are."""
     most = max(counts.values(), default=0) or 1
-    rows = [
-        [name(kind), Cell(count(many), value=many, figure="count", share=many / most)]
-        for kind, many in counts.items()
-    ]
-    return sheet(caption, [what, "count"], rows, lambda row: {about: row[0].whole})
+    rows = [[name(kind), number(many, count, "count", many / most)]
+            for kind, many in counts.items()]  # fmt: skip
+    return sheet(caption, [what, "count"], rows, what)
 
 
 def slow_peers(report: Report) -> Sheet:
@@ -192,8 +191,7 @@ def slow_peers(report: Report) -> Sheet:
     most = known[0][0] if known else 1.0
     rows = [
         [name(label, report.short_names[label]),
-         Cell(milliseconds(mean), value=mean, figure="latency_mean",
-              share=max(0.0, mean / most) if most > 0 else 0.0)]
+         number(mean, milliseconds, "latency_mean", max(0.0, mean / most) if most > 0 else 0.0)]
         for mean, label in known
     ]  # fmt: skip
     return sheet("Latency by peer", ["peer", "mean"], rows)
@@ -210,12 +208,11 @@ def compared(comparison: Comparison) -> Sheet:
         for label, column, pair in comparison.rows()
         for word in [WORDS[pair.verdict(column.better)]]
     ]  # fmt: skip
-    headings: list[str | tuple[str, str]]
-    headings = ["topic", "figure", "this run", "the other",
-                ("difference", "this run less the other; pp: percentage points"),
-                ("times", "this run divided by the other"), ""]  # fmt: skip
-    return sheet("This run and the other", headings, rows,
-                 lambda row: {"topic": row[0].whole, "compare": row[1].whole})  # fmt: skip
+    return sheet("This run and the other", [
+        "topic", "figure", "this run", "the other",
+        ("difference", "this run less the other; pp: percentage points"),
+        ("times", "this run divided by the other"), "",
+    ], rows, "topic", "compare")  # fmt: skip
 
 
 def behind(report: Report) -> Sheet:

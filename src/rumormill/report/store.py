@@ -76,11 +76,10 @@ class Store:
         path: str,
         columns: Iterable[str] = ("*",),
         where: BooleanExpression = EVERYTHING,
-        limit: int | None = None,
     ) -> pa.Table:
         """The rows that fulfil ``where``, with these columns only."""
         with self._told(path):
-            return self._tables[path].scan(where, tuple(columns), limit=limit).to_arrow()
+            return self._tables[path].scan(where, tuple(columns)).to_arrow()
 
     def batches(
         self,
@@ -127,8 +126,12 @@ class Store:
                 " made, and what is older than the upkeep keeps is deleted"
             ) from error
         except (pa.ArrowException, ValueError, OSError, EOFError) as error:
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise TablesError(f"{self.place}: {path} cannot be read ({reason})") from error
+            raise _unreadable(self.place, path, error) from error
+
+
+def _unreadable(place: str, path: str, error: Exception) -> TablesError:
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return TablesError(f"{place}: {path} cannot be read ({reason})")
 
 
 def open_store(place: str) -> Store:
@@ -201,10 +204,7 @@ def _of_folders(location: Location, properties: dict[str, str], folders: Folders
             except FileNotFoundError:
                 continue  # a table that is just being made, or no table at all
             except (ValueError, OSError, KeyError, ValidationError) as error:
-                reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-                raise TablesError(
-                    f"{location.text}: {layer}.{name} cannot be read ({reason})"
-                ) from error
+                raise _unreadable(location.text, f"{layer}.{name}", error) from error
     return found
 
 

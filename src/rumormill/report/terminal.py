@@ -15,7 +15,6 @@ from rich.text import Text
 from rumormill.core.words import plural, printable
 from rumormill.report.as_json import json_object
 from rumormill.report.bars import bar, distribution, sparkline
-from rumormill.report.columns import count
 from rumormill.report.comparison import Comparison
 from rumormill.report.figures import PROMISES, Report, speed, verdict
 from rumormill.report.terminal_parts import (
@@ -25,19 +24,19 @@ from rumormill.report.terminal_parts import (
     MOST_TOPICS,
     QUIET,
     Cells,
-    causes,
     compared,
     findings,
-    scores,
     table,
     warned,
 )
-from rumormill.report.words import digits, milliseconds, percent, size, span
+from rumormill.report.words import count, digits, milliseconds, percent, size, span
 
 MOST_PEERS = 15
 MOST_EVENTS = 30
 MOST_OWN = 10
 MOST_SLOW = 5
+MOST_SCORES = 8
+MOST_CAUSES = 15
 """Lines of a table; the JSON form has all."""
 
 NARROW, WIDE = 80, 140
@@ -70,9 +69,10 @@ class _Sections:
         yield self.heading()
         yield from (part for part in (
             self.topics(), self.latency(), self.cost(), self.mesh(), self.hops(), self.peers(),
-            scores(self.report, self.figures, self.room), self.slowest(), self.control(),
-            self.churn(), self.lifetimes(), self.agents(),
-            self.events(), causes(self.figures), *self.own(),
+            self.scores(), self.slowest(), self.control(), self.churn(), self.lifetimes(),
+            self.counted("Agents", "runs", "nodes", self.figures["agents"]),
+            self.counted("Trace events", "event", "count", self.figures["events"]),
+            self.causes(), *self.own(),
         ) if part is not None)  # fmt: skip
         yield findings(self.report)
 
@@ -80,9 +80,9 @@ class _Sections:
         report, total = self.report, self.report.total
         about = [", ".join(map(printable, report.networks)) or "no network"]
         about += [plural(len(report.peers), "peer"), plural(len(report.topics), "topic")]
-        if period := self.figures["period"]:
-            about += [f"{report.gold.period[0]:%Y-%m-%d %H:%M} UTC"] if report.gold.period else []
-            about += [plural(period["minutes"], "minute")]
+        if report.gold.period:
+            about += [f"{report.gold.period[0]:%Y-%m-%d %H:%M} UTC"]
+            about += [plural(self.figures["period"]["minutes"], "minute")]
         mark, style = ("✓", GOOD) if total["delivered"] else ("-", DOUBT)
         if total["missing"]:
             mark, style = "✗", BAD
@@ -113,15 +113,14 @@ class _Sections:
         for label in self.shown_topics():
             row = report.topics[label]
             style = BAD if row.missing else GOOD if row.expected else QUIET
-            ratios = [moment.ratio for moment in report.minutes.get(label, ())]
-            low = min([0.9, *(ratio for ratio in ratios if ratio is not None)])
+            ratios, low = report.ratios(label)
             name = self.topic(label)
             if others:
                 name.append(f"\n  {PROMISES.get(row.promise, row.promise)}", QUIET)
             rows.append([
                 name, count(row.published), count(row.expected),
-                Text(count(row.missing), BAD if row.missing else QUIET),
-                *([count(row.skipped)] * skipping), Text(percent(row.ratio), style),
+                warned(row.missing), *([count(row.skipped)] * skipping),
+                Text(percent(row.ratio), style),
                 *([bar(row.ratio, room, style)] if self.wide or not others else []),
                 Text(sparkline(ratios, room + 4, low, 1.0), style),
             ])  # fmt: skip
@@ -213,11 +212,21 @@ class _Sections:
             ])  # fmt: skip
         return table("Peers", headings, rows, len(peers), MOST_PEERS)
 
-    def agents(self) -> Table | None:
-        return self.counted("Agents", "runs", "nodes", self.figures["agents"])
-
-    def events(self) -> Table | None:
-        return self.counted("Trace events", "event", "count", self.figures["events"])
+    def scores(self) -> Table | None:
+        """What others think of the peers that fell lowest, and how most of them are treated."""
+        scores = self.figures["scores"]
+        rows: list[Cells] = []
+        for label, peer in list(scores.items())[:MOST_SCORES]:
+            line = peer["minutes"]["score"] if peer["minutes"] else ()
+            worst, many = list(peer["levels"].items())[-1]
+            rows.append([
+                self.peer(label), Text(digits(peer["score"]), BAD if peer["score"] < 0 else ""),
+                digits(peer["lowest"]), digits(peer["highest"]),
+                printable(f"{worst.replace('_', ' ')} by {many}"),
+                Text(sparkline(line, self.room), "cyan"),
+            ])  # fmt: skip
+        headings = ["peer", "score", "lowest", "highest", "treated as", "by minute"]
+        return table("Scores", headings, rows, len(scores), MOST_SCORES)
 
     # ---- traffic
 
@@ -257,6 +266,13 @@ class _Sections:
                                               strict=True):  # fmt: skip
                 rows.append([f"{kind}, within {span(within)}", count(ended), picture])
         return table("How long it lasted", ["what ended", "ended", ""], rows)
+
+    def causes(self) -> Table | None:
+        """Why things were refused, spared or dropped."""
+        causes = self.figures["causes"]
+        rows = [[printable(row["event"]), printable(row["reason"]), count(row["count"])]
+                for row in causes[:MOST_CAUSES]]  # fmt: skip
+        return table("Reasons", ["event", "reason", "count"], rows, len(causes), MOST_CAUSES)
 
     def own(self) -> Iterator[Table]:
         """The tables of users."""

@@ -1,8 +1,8 @@
-"""What the tables of the terminal are made of, and the list of what is wrong."""
+"""What a report and a comparison in the terminal share: tables, and the list of what is wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich import box
@@ -11,17 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from rumormill.core.words import printable
-from rumormill.report.bars import sparkline
-from rumormill.report.columns import count
 from rumormill.report.comparison import WORDS, Comparison, difference, times
 from rumormill.report.figures import Report, speed, verdict
 from rumormill.report.problems import Weight
-from rumormill.report.words import digits, listed
+from rumormill.report.words import count
 
 MOST_TOPICS = 20
 MOST_FINDINGS = 25
-MOST_SCORES = 8
-MOST_CAUSES = 15
 """Lines of a table; the JSON form has all."""
 
 GOOD, BAD, DOUBT, QUIET = "green", "red", "yellow", "dim"
@@ -71,35 +67,8 @@ def compared(comparison: Comparison) -> Iterable[RenderableType]:
         yield table(printable(label), headings, rows[label]) or ""
     if len(rows) > MOST_TOPICS:
         yield Text(f"and {len(rows) - MOST_TOPICS:,} more topics; --json has all", QUIET)
-    for where, labels in (("this run", comparison.only_here), ("the other", comparison.only_there)):
-        if labels:
-            yield Text(f"Only in {where}: {listed(list(map(printable, labels)), most=10)}.")
+    yield from map(Text, comparison.alone(most=10))
     yield findings(comparison.this)
-
-
-def scores(report: Report, figures: Mapping[str, Any], room: int) -> Table | None:
-    """What others think of the peers that fell lowest, and how most of them are treated."""
-    rows: list[Cells] = []
-    for label, peer in list(figures["scores"].items())[:MOST_SCORES]:
-        line = peer["minutes"]["score"] if peer["minutes"] else ()
-        worst = list(peer["levels"])[-1]
-        treated = f"{worst.replace('_', ' ')} by {peer['levels'][worst]}"
-        rows.append([
-            Text(printable(report.short_names[label])),
-            Text(digits(peer["score"]), BAD if peer["score"] < 0 else ""),
-            digits(peer["lowest"]), digits(peer["highest"]), Text(printable(treated)),
-            Text(sparkline(line, room), "cyan"),
-        ])  # fmt: skip
-    headings = ["peer", "score", "lowest", "highest", "treated as", "by minute"]
-    return table("Scores", headings, rows, len(figures["scores"]), MOST_SCORES)
-
-
-def causes(figures: Mapping[str, Any]) -> Table | None:
-    """Why things were refused, spared or dropped."""
-    rows = [[Text(printable(row["event"])), Text(printable(row["reason"])), count(row["count"])]
-            for row in figures["causes"][:MOST_CAUSES]]  # fmt: skip
-    headings = ["event", "reason", "count"]
-    return table("Reasons", headings, rows, len(figures["causes"]), MOST_CAUSES)
 
 
 def warned(value: int) -> Text:

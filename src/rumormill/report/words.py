@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rumormill.core.words import HEAD, LONG_NAME, TAIL, short
 
@@ -67,6 +68,16 @@ def listed(names: Sequence[str], most: int = 3) -> str:
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def text(value: Any) -> str:
+    """Words, or a dash."""
+    return NOTHING if value is None else str(value)
+
+
+def count(value: float | None) -> str:
+    """A whole number, or a dash."""
+    return NOTHING if value is None else f"{value:,.0f}"
 
 
 def percent(share: float | None) -> str:

@@ -15,9 +15,9 @@ import pytest
 
 from rumormill.bep50.live.key_file import create_item_key
 from rumormill.cli import main
-from rumormill.cli.config import load_config
-from rumormill.cli.options import NetworkPlan, plan_network
-from rumormill.cli.sentences import UsageError
+from rumormill.cli.networks.config import load_config
+from rumormill.cli.networks.plan import NetworkPlan, plan_network
+from rumormill.cli.words.sentences import UsageError
 
 Start = Callable[..., Any]
 BEP50 = ("--network", "bep50")

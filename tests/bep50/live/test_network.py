@@ -579,7 +579,7 @@ async def test_a_node_that_listens_everywhere_is_called_what_its_first_contact_c
 async def test_what_is_delivered_is_kept_in_a_spool(
     key_file: Path, topic: str, tmp_path: Path
 ) -> None:
-    from rumormill.capture.local import LocalLog
+    from rumormill.capture.reading.local import LocalLog
 
     async with node(key_file=key_file) as left:
         left.join(topic)

@@ -8,7 +8,7 @@ import pytest
 import rumormill
 from rumormill.bep50.live.settings import PARTS
 from rumormill.core.errors import ConfigError
-from rumormill.live.settings import known_keys, read_settings
+from rumormill.live.configuration.settings import known_keys, read_settings
 
 
 def read(**given: Any) -> Any:

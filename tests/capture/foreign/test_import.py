@@ -22,7 +22,7 @@ from rumormill.capture.foreign.rows import Row, to_batch
 from rumormill.capture.log import SpoolError
 from rumormill.capture.open import open_log
 from rumormill.capture.schema import TRACE_SCHEMA
-from rumormill.capture.writer import SpoolWriter
+from rumormill.capture.writing.writer import SpoolWriter
 from rumormill.core.trace import TraceEvent
 from tests.helpers.capture import trace_oracle as oracle
 from tests.helpers.capture.foreign_traces import SHARED, VECTORS

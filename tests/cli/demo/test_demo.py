@@ -15,10 +15,10 @@ import pytest
 
 from rumormill.cli.demo import acts_of
 from rumormill.cli.demo.spark import missing_for_spark
-from rumormill.cli.sentences import UsageError
+from rumormill.cli.words.sentences import UsageError
 from rumormill.core.errors import ConfigError
-from rumormill.live.families import families
 from rumormill.live.family import DemoAct, Family
+from rumormill.live.family.families import families
 
 Start = Callable[..., Any]
 FEW = ("--nodes", "4", "--messages", "60", "--rate", "20", "--json")

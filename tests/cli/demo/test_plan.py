@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumormill.cli.demo.plan import Plan, Wishes, plan_act
-from rumormill.cli.sentences import UsageError
+from rumormill.cli.words.sentences import UsageError
 from rumormill.live.family import DemoAct
 
 ACT = DemoAct("pigeon", "by air", topic="weather", nodes=10, messages=500, rate=20.0, publishers=3)

@@ -9,7 +9,7 @@ import pytest
 
 from rumormill.cli.demo.progress import Reporter
 from rumormill.cli.demo.secret import MESSAGES, SecretOutcome, SecretPlay
-from rumormill.live.families import families, find_family
+from rumormill.live.family.families import families, find_family
 
 GOOD = SecretOutcome(published=20, read=20, relayed=20, leaked=0, forbidden=0)
 

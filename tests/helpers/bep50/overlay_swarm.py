@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rumormill.bep50.effects import Contact, ContactEnded, Publish, Restore
-from rumormill.bep50.overlay import saved_state
 from rumormill.bep50.overlay.node import OverlayNode
 from rumormill.bep50.overlay.parameters import OverlayParameters
-from rumormill.bep50.overlay.saved_state import SavedTopic
+from rumormill.bep50.overlay.saved import saved_state
+from rumormill.bep50.overlay.saved.saved_state import SavedTopic
 from rumormill.bep50.wire.addresses import NodeInfo
 from rumormill.bep50.wire.keys import ItemKey
 from rumormill.bep50.wire.topics import TopicName

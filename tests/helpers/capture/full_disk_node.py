@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import rumormill
-from rumormill.capture.local import LocalLog
 from rumormill.capture.parameters import SpoolParameters
+from rumormill.capture.reading.local import LocalLog
 from rumormill.capture.tap import attach, open_spool
 from rumormill.core.trace import TraceEvent
 

@@ -11,7 +11,7 @@ import sys
 from itertools import count
 
 from rumormill.capture.parameters import SpoolParameters
-from rumormill.capture.writer import SpoolWriter
+from rumormill.capture.writing.writer import SpoolWriter
 from tests.helpers.capture.spool_records import NODE, message
 
 BURST = 50

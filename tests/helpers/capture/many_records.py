@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from rumormill.capture.open import open_log
 from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.schema import MESSAGE_SCHEMA, MESSAGES
-from rumormill.capture.writer import SpoolWriter
+from rumormill.capture.writing.writer import SpoolWriter
 
 BATCH = 10_000
 BEGIN_US = 1_750_000_000_000_000

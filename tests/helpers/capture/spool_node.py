@@ -15,7 +15,7 @@ from pathlib import Path
 from rumormill.capture.open import open_log
 from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.schema import MESSAGES
-from rumormill.capture.writer import SpoolWriter
+from rumormill.capture.writing.writer import SpoolWriter
 from rumormill.node.app import NodeParts
 from rumormill.node.server import serve
 from rumormill.node.settings import HttpSettings

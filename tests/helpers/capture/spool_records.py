@@ -8,12 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from rumormill.capture.appender import Appender
-from rumormill.capture.columns import batch_times, messages_batch
-from rumormill.capture.local import LocalLog
 from rumormill.capture.parameters import SpoolParameters
+from rumormill.capture.reading.local import LocalLog
 from rumormill.capture.schema import MESSAGES
-from rumormill.capture.writer import SpoolWriter
+from rumormill.capture.writing.appender import Appender
+from rumormill.capture.writing.columns import batch_times, messages_batch
+from rumormill.capture.writing.writer import SpoolWriter
 from rumormill.core.message import Message
 from rumormill.core.trace import TraceEvent
 

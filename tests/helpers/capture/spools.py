@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from rumormill.capture.appender import Appender
-from rumormill.capture.folder import Identity, read_identity, write_identity
+from rumormill.capture.files.folder import Identity, read_identity, write_identity
 from rumormill.capture.parameters import SpoolParameters
 from rumormill.capture.schema import MESSAGE_SCHEMA, MESSAGES, SCHEMAS, TRACE, TRACE_SCHEMA
+from rumormill.capture.writing.appender import Appender
 
 BEGIN_US = 1_700_000_000_000_000
 """The time of the first record; each one is a millisecond later."""

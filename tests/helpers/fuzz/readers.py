@@ -37,21 +37,21 @@ from rumormill.bcos.wire.verification import (
     verify_channels_of,
 )
 from rumormill.bep50.live.key_file import item_key_in
-from rumormill.bep50.overlay import saved_state
+from rumormill.bep50.overlay.saved import saved_state
 from rumormill.bep50.wire import addresses as bep50_addresses
 from rumormill.bep50.wire.bencode import DEEPEST, decode
 from rumormill.bep50.wire.items import item_from_put, torrent_of
 from rumormill.bep50.wire.krpc import Query, read_packet
 from rumormill.bep50.wire.topics import parse_topic
 from rumormill.capture import envelope
-from rumormill.capture.folder import read_marks
+from rumormill.capture.files.folder import read_marks
+from rumormill.capture.files.index import Header, IndexView, Record, encode_header, encode_record
+from rumormill.capture.files.topics import TopicsView, encode_topics
 from rumormill.capture.foreign.detect import examine
-from rumormill.capture.index import Header, IndexView, Record, encode_header, encode_record
-from rumormill.capture.node_client import Answer
-from rumormill.capture.topics import TopicsView, encode_topics
-from rumormill.capture.wanted import read_query
-from rumormill.cli.config import load_config
-from rumormill.cli.pub import read_lines
+from rumormill.capture.reading.node_client import Answer
+from rumormill.capture.reading.wanted import read_query
+from rumormill.cli.networks.config import load_config
+from rumormill.cli.networks.pub import read_lines
 from rumormill.core import base58
 from rumormill.core.errors import RemoteProtocolError, RumormillError
 from rumormill.core.protobuf import bytes_field, read_message, varint_field
@@ -221,7 +221,7 @@ add("krpc", whole(a_packet), "bep50.wire.krpc bep50.wire.items", words=(PING[:-1
            for name, pump in BENCODE_PUMPS.items()},
         "unknown keys": Pump(PING[:-1], b"2:zz0:", b"e"),
     })  # fmt: skip
-add("state", whole(saved_state.load), "bep50.overlay.saved_state bep50.live.state_file",
+add("state", whole(saved_state.load), "bep50.overlay.saved.saved_state bep50.live.state_file",
     words=BENCODE_WORDS, bounded=BOUNDED,
     pumps={**BENCODE_PUMPS, "nodes": Pump(b"d2:id20:" + b"n" * 20 + b"6:topicsd20:" + b"t" * 20 +
                                           b"d5:nodes2600:", b"n" * 26, b"eee")})  # fmt: skip
@@ -589,14 +589,14 @@ JSON_PUMPS = {
 }
 ENVELOPE = envelope.MAGIC + b"\x01"
 
-add("index", whole(search), "capture.index capture.recovery capture.local",
+add("index", whole(search), "capture.files.index capture.writing.recovery capture.reading.local",
     pumps={"damaged records": Pump(HEADER, bytes(48)),
            "records": Pump(HEADER, encode_record(Record(1, 1, 0, 0, 1, 1, 0)))})  # fmt: skip
-add("topics of batches", whole(lambda raw: TopicsView(raw).of(7)), "capture.topics",
+add("topics of batches", whole(lambda raw: TopicsView(raw).of(7)), "capture.files.topics",
     words=(encode_topics(7, ["a", "b"]), encode_topics(1 << 40, []), b"\x00", b"\xff\xff", b"a"),
     pumps={"batches": Pump(b"", encode_topics(7, ["a"])),
            "names": Pump(encode_topics(7, ["a"] * 500)[:12], b"a\x00")})  # fmt: skip
-add("marks", in_a_file(lambda path: read_marks(path.parent), "marks"), "capture.folder",
+add("marks", in_a_file(lambda path: read_marks(path.parent), "marks"), "capture.files.folder",
     pumps=JSON_PUMPS, words=JSON_WORDS)  # fmt: skip
 add("envelope", whole(envelope.decode), "capture.envelope",
     words=(ENVELOPE, b"\x03", b"\x01", b"\x00", b"\xff", b"a"),
@@ -976,7 +976,8 @@ def arrow(rows: int) -> bytes:
     return found
 
 
-add("node.toml", in_a_file(load_config), "cli.config live.settings live.setting_keys",
+add("node.toml", in_a_file(load_config),
+    "cli.networks.config live.configuration.settings live.configuration.setting_keys",
     words=(b"[[network]]\n", b'name = "gossipsub"\n', b"[", b"]", b"a.", b"a = ", b"1", b'"', b"\n",
            b"#", b"{", b"}"),
     bounded=frozenset(("skip_comment", "skip_until")),  # of tomllib: to the end of a line
@@ -985,12 +986,12 @@ add("node.toml", in_a_file(load_config), "cli.config live.settings live.setting_
            "keys": Pump(b"", b"\n"), "a long text": Pump(b'a = "', b"a", b'"')})  # fmt: skip
 # The node reads what it is sent with the same function.
 add("JSON over HTTP", whole(lambda raw: Answer(None, raw).json()),  # type: ignore[arg-type]
-    "capture.node_client capture.remote node.publish_routes node.guard",
+    "capture.reading.node_client capture.reading.remote node.publish_routes node.guard",
     pumps=JSON_PUMPS, words=JSON_WORDS)  # fmt: skip
 add("topics that are wanted", whole(lambda raw: read_query({"topics": raw.decode("latin-1")})),
-    "capture.wanted", pumps=JSON_PUMPS, words=JSON_WORDS)  # fmt: skip
+    "capture.reading.wanted", pumps=JSON_PUMPS, words=JSON_WORDS)  # fmt: skip
 add("a pattern that is wanted", whole(lambda raw: read_query({"pattern": raw.decode("latin-1")})),
-    "capture.wanted", words=(b"(", b")", b"a", b"*", b"|", b"{9}", b"[", b"]", b"\\"),
+    "capture.reading.wanted", words=(b"(", b")", b"a", b"*", b"|", b"{9}", b"[", b"]", b"\\"),
     pumps={"groups": Pump(b"", b"("), "stars": Pump(b"", b"a*"), "names": Pump(b"a", b"|a")},
 )  # fmt: skip
 add("a message over HTTP", whole(read_object), "node.json_body",
@@ -1001,5 +1002,5 @@ add("rows over HTTP", whole(lambda raw: decode_rows(arrow(len(raw) // 8), 1 << 2
 add("ledger", in_a_file(lambda path: Ledger(path)), "node.ledger",
     pumps={"lines": Pump(b"", b"00000000 00 a\n"), "one line": Pump(b"", b"a"),
            "blank lines": Pump(b"", b"\n")})  # fmt: skip
-add("lines of input", lines_of_input, "cli.pub", in_pieces=True,
+add("lines of input", lines_of_input, "cli.networks.pub", in_pieces=True,
     pumps={"lines": Pump(b"", b"a\n"), "one line": Pump(b"", b"a")})  # fmt: skip

@@ -20,6 +20,7 @@ from rumormill.libp2p.descriptor.private_topics import MOST_TOPICS, PrivateTopic
 from rumormill.libp2p.descriptor.sealed_data import about
 from rumormill.libp2p.descriptor.shared_keys import SharedKeys
 from rumormill.libp2p.descriptor.waiting_room import LONGEST, MOST
+from rumormill.libp2p.effects import PublishOtherwise
 from rumormill.libp2p.gossipsub import GossipsubParameters, GossipsubRouter
 from rumormill.libp2p.gossipsub.score import DEFAULT_SCORE
 from rumormill.libp2p.pubsub.parameters import PubsubParameters
@@ -371,6 +372,19 @@ def test_a_topic_with_a_descriptor_needs_signatures_and_takes_no_transform() -> 
         Bench(topic, signing="StrictNoSign")
     with pytest.raises(LocalProtocolError, match="takes no transform"):
         Bench(topic, transform=Reverse())
+
+
+def test_nobody_publishes_in_the_name_of_another_on_a_topic_with_a_descriptor() -> None:
+    bench = Bench(descriptor("key", ["us", "ann"]))
+    topic = bench.topic.topic_id
+    with pytest.raises(LocalProtocolError, match="has a descriptor: publish as yourself"):
+        bench.feed(PublishOtherwise((topic,), b"rain", author=key_of("ann")))
+    assert bench.publish(topic, b"rain").id
+
+
+def test_what_is_kept_for_descriptors_is_among_the_sizes_of_the_node() -> None:
+    bench = Bench(descriptor("key", ["ann"]))
+    assert bench.pubsub.sizes()["described_topics"] == 1
 
 
 def test_keys_that_are_not_the_topics_are_refused() -> None:

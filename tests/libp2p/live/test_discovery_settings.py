@@ -11,7 +11,7 @@ import rumormill
 from rumormill import Libp2pNetwork
 from rumormill.core.errors import ConfigError
 from rumormill.libp2p.family import FAMILY
-from rumormill.live.settings import read_settings
+from rumormill.live.configuration.settings import read_settings
 from tests.helpers.interop.our_node import eventually
 
 POINT = "/ip4/127.0.0.1/tcp/4001/p2p/12D3KooWRkZhiRhsqmrQ28rt73K7V3aCBpqKrLGSXmZ99PTcTZby"

@@ -228,8 +228,8 @@ def test_questions_before_a_publication_do_not_choose_its_targets() -> None:
     bench = Workbench(router)
     bench.join("ann", "t", protocol=FLOODSUB)
     assert bench.pubsub.has_targets(("t",))
-    assert not bench.pubsub.full(("t",), 100)
-    bench.pubsub.watch_room(("t",), 100)
+    assert not bench.pubsub.room.full(("t",), 100)
+    bench.pubsub.room.watch(("t",), 100)
     assert router.asked == 0
     bench.publish("t")
     assert router.asked == 1

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rumormill.pipeline.gold import lifetimes, mesh_minutes
-from rumormill.pipeline.gold.graphs import measure
+from rumormill.pipeline.gold.measures.graphs import measure
 from tests.helpers.spark.hand_made import HandMade, Row, at, rows
 
 FIGURES = ("nodes", "degree_mean", "degree_min", "degree_max", "components", "largest", "cut_off")

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from rumormill.core.percentiles import percentile
 from rumormill.pipeline.gold import HOUSE, topics
-from rumormill.pipeline.gold.bins import bin_of, lower_end, middle, upper_end
+from rumormill.pipeline.gold.measures.bins import bin_of, lower_end, middle, upper_end
 from tests.helpers.spark.hand_made import HandMade, Row, at, rows
 
 NEWS = {"topic": "news", "message_id": b"m1", "publisher": "a", "published_at": at(3), "size": 100}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rumormill.core.trace import TraceEvent, type_of_field
-from rumormill.live.summaries import Summaries
+from rumormill.live.tracing.summaries import Summaries
 from tests.helpers.second_opinion.by_hand import Opinion, listed, trace_of
 from tests.helpers.second_opinion.oracle import TRACE, Row
 from tests.helpers.spark.trace_lines import BEGIN

@@ -6,7 +6,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from rumormill.capture.folder import Marks, write_marks
+from rumormill.capture.files.folder import Marks, write_marks
 from tests.helpers.capture.spools import BEGIN_US, TestSpool, make_spool
 
 BEGIN_MS = BEGIN_US // 1000

@@ -9,9 +9,9 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from rumormill.capture.folder import Marks, write_marks
-from rumormill.capture.local import LocalLog
+from rumormill.capture.files.folder import Marks, write_marks
 from rumormill.capture.log import DataLostError, SpoolError
+from rumormill.capture.reading.local import LocalLog
 from rumormill.pipeline.source import SpoolReader, StreamPlace, read_place
 from rumormill.pipeline.source.columns import arrow_schema
 from rumormill.pipeline.source.options import read_source_options

@@ -34,12 +34,12 @@ from rumormill.core.machine import Check, Checked, Hold, Verdict
 from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities, check_topic
-from rumormill.live.checker import Subject
-from rumormill.live.dials import Dials
+from rumormill.live.checks.checker import Subject
+from rumormill.live.configuration.parameters import LiveParameters
 from rumormill.live.driver import Driver
 from rumormill.live.network import Network, as_bytes
-from rumormill.live.parameters import LiveParameters
-from rumormill.live.waiting import Waiting
+from rumormill.live.waiting.answers import Waiting
+from rumormill.live.waiting.dials import Dials
 
 Mode = Literal["multicast", "unicast"]
 

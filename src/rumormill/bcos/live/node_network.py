@@ -26,7 +26,7 @@ from rumormill.core.receipt import Receipt
 from rumormill.core.trace import CONNECTION_FAILED, CONNECTION_REFUSED, HELD_BACK
 from rumormill.core.transport import Dial, Listening
 from rumormill.live.driver import Driver
-from rumormill.live.subscription import WhenFull
+from rumormill.live.topics.subscription import WhenFull
 from rumormill.live.transports.client_hello import SECP256K1, Offer
 from rumormill.live.transports.tls import Tls
 from rumormill.live.transports.tls_session import ContextChoice

@@ -28,11 +28,11 @@ from rumormill.core.receipt import Receipt
 from rumormill.core.trace import CONNECTION_REFUSED
 from rumormill.core.transport import Dial
 from rumormill.live.driver import Driver
-from rumormill.live.message_filter import MessageFilter
-from rumormill.live.network import SHIFTS
-from rumormill.live.subscription import Subscription, WhenFull
+from rumormill.live.family_part import SHIFTS
+from rumormill.live.topics.message_filter import MessageFilter
+from rumormill.live.topics.subscription import Subscription, WhenFull
 from rumormill.live.transports.tls import Tls
-from rumormill.live.waiting import Waiting
+from rumormill.live.waiting.answers import Waiting
 
 Key = TypeVar("Key", TopicPrivateKey, TopicPublicKey)
 

@@ -17,9 +17,9 @@ from rumormill.bcos.node.parameters import NodeParameters
 from rumormill.bcos.sdk.parameters import SdkParameters
 from rumormill.core.addresses import HostPort
 from rumormill.core.parameters import Parameters
+from rumormill.live.configuration.parameters import LiveParameters
+from rumormill.live.configuration.setting_keys import Key, keys_of, part_of
 from rumormill.live.family import SettingsPage
-from rumormill.live.parameters import LiveParameters
-from rumormill.live.setting_keys import Key, keys_of, part_of
 
 ADDRESSES = HostPort()
 """How this family writes addresses: ``127.0.0.1:30300``."""

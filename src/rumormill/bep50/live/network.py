@@ -58,14 +58,14 @@ from rumormill.core.message import Message
 from rumormill.core.receipt import Receipt
 from rumormill.core.topic import Capabilities
 from rumormill.core.transport import Listening
-from rumormill.live.checker import Subject
+from rumormill.live.checks.checker import Subject
+from rumormill.live.checks.validation import ValidatorFunction
 from rumormill.live.driver import Driver
-from rumormill.live.message_filter import MessageFilter
 from rumormill.live.network import Network
-from rumormill.live.subscription import Subscription, WhenFull
+from rumormill.live.topics.message_filter import MessageFilter
+from rumormill.live.topics.subscription import Subscription, WhenFull
 from rumormill.live.transports.udp import Udp
-from rumormill.live.validation import ValidatorFunction
-from rumormill.live.waiting import Waiting
+from rumormill.live.waiting.answers import Waiting
 
 if TYPE_CHECKING:
     from rumormill.bep50.live.libtorrent_dht import LibtorrentDht
@@ -335,7 +335,7 @@ class Bep50Network(ValueNetwork):
                 self._named = True
                 others = tuple(each for each in self._own if each != own)
                 self._driver.feed(Listening((*others, own)))
-                self._say_opened(self.trace_name)
+                self._beginning.say_opened(self.trace_name)
                 return
 
     def _resolve(self, order: ResolveName) -> None:
@@ -401,7 +401,7 @@ class Bep50Network(ValueNetwork):
 
     async def _close(self) -> None:
         # Before the topics are left: what they know is what is kept, and what is on its way leaves.
-        self._changes.happened()
+        self._readiness.look_again()
         closed = ClosedError(f"the network {self.name} is closed")
         self._publications.close(closed)
         self._connections.close(closed)

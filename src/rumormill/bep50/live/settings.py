@@ -15,9 +15,9 @@ from rumormill.bep50.main_dht.parameters import MainParameters, SessionParameter
 from rumormill.bep50.overlay.parameters import OverlayParameters
 from rumormill.bep50.wire.addresses import parse_address
 from rumormill.core.parameters import Parameters
+from rumormill.live.configuration.parameters import LiveParameters
+from rumormill.live.configuration.setting_keys import Key, keys_of, part_of
 from rumormill.live.family import SettingsPage
-from rumormill.live.parameters import LiveParameters
-from rumormill.live.setting_keys import Key, keys_of, part_of
 
 
 class Bep50Parameters(LiveParameters):

@@ -14,7 +14,7 @@ import random
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from rumormill.bep50.overlay.saved_state import saved_id
+from rumormill.bep50.overlay.saved.saved_state import saved_id
 from rumormill.bep50.wire.addresses import ID_SIZE, parse_address
 from rumormill.bep50.wire.node_ids import make_id
 from rumormill.core.errors import ConfigError

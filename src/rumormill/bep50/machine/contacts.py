@@ -18,7 +18,7 @@ from rumormill.bep50.effects import (
     Reached,
     ResolveName,
 )
-from rumormill.bep50.overlay.outbox import Outbox
+from rumormill.bep50.overlay.traffic.outbox import Outbox
 from rumormill.bep50.wire.addresses import is_ipv6, parse_address, peer_text
 from rumormill.core import trace
 from rumormill.core.errors import ConfigError, LocalProtocolError

@@ -27,8 +27,8 @@ from rumormill.bep50.effects import (
     Publish,
     PublishValue,
 )
-from rumormill.bep50.overlay.acknowledgements import Publication
-from rumormill.bep50.overlay.outbox import Outbox
+from rumormill.bep50.overlay.traffic.outbox import Outbox
+from rumormill.bep50.overlay.values.acknowledgements import Publication
 from rumormill.bep50.wire.items import Item
 from rumormill.core.errors import LocalProtocolError, NotReadyError
 from rumormill.core.timers import Alarm, Timers

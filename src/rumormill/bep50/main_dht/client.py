@@ -35,7 +35,7 @@ from rumormill.bep50.main_dht.effects import (
 )
 from rumormill.bep50.main_dht.errand import Errand, Put
 from rumormill.bep50.main_dht.parameters import MainParameters
-from rumormill.bep50.overlay.transactions import Pending, Transactions
+from rumormill.bep50.overlay.traffic.transactions import Pending, Transactions
 from rumormill.bep50.wire.addresses import NodeInfo, is_ipv6, read_nodes
 from rumormill.bep50.wire.bencode import Value, decode
 from rumormill.bep50.wire.krpc import Answer, Failure, Query, query_packet, read_packet

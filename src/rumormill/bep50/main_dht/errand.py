@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rumormill.bep50.main_dht.effects import ItemRead, ItemWritten, ReadItem, WriteItem
 from rumormill.bep50.main_dht.parameters import MainParameters
-from rumormill.bep50.overlay.lookup import Candidate, Lookup
+from rumormill.bep50.overlay.members.lookup import Candidate, Lookup
 from rumormill.bep50.wire.addresses import parse_peer
 from rumormill.bep50.wire.items import Item, genuine, item_from_get, target_of
 from rumormill.bep50.wire.krpc import Answer

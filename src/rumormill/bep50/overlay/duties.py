@@ -7,13 +7,13 @@ from random import Random
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rumormill.bep50.guards.proofs import ProvenAddresses
-from rumormill.bep50.overlay.buckets import Entry
-from rumormill.bep50.overlay.drops import Drops, Wakeable
-from rumormill.bep50.overlay.outbox import Outbox
+from rumormill.bep50.overlay.members.buckets import Entry
+from rumormill.bep50.overlay.members.peer_book import PeerBook
 from rumormill.bep50.overlay.parameters import OverlayParameters
-from rumormill.bep50.overlay.peer_book import PeerBook
-from rumormill.bep50.overlay.toll import Toll
-from rumormill.bep50.overlay.transactions import Pending
+from rumormill.bep50.overlay.traffic.drops import Drops, Wakeable
+from rumormill.bep50.overlay.traffic.outbox import Outbox
+from rumormill.bep50.overlay.traffic.toll import Toll
+from rumormill.bep50.overlay.traffic.transactions import Pending
 from rumormill.bep50.wire.bencode import Dict
 from rumormill.bep50.wire.krpc import Failure
 from rumormill.core.machine import Peer

@@ -24,14 +24,14 @@ from rumormill.bep50.effects import (
     Restore,
 )
 from rumormill.bep50.guards import prices
-from rumormill.bep50.overlay.acknowledgements import Publication
-from rumormill.bep50.overlay.drops import Wakeable
-from rumormill.bep50.overlay.memory import Memory
-from rumormill.bep50.overlay.outbox import VALUES, Outbox
 from rumormill.bep50.overlay.overlay import Overlay
 from rumormill.bep50.overlay.parameters import OverlayParameters
 from rumormill.bep50.overlay.parts import build
+from rumormill.bep50.overlay.saved.memory import Memory
 from rumormill.bep50.overlay.topic_node import TopicNode
+from rumormill.bep50.overlay.traffic.drops import Wakeable
+from rumormill.bep50.overlay.traffic.outbox import VALUES, Outbox
+from rumormill.bep50.overlay.values.acknowledgements import Publication
 from rumormill.bep50.wire.addresses import parse_peer, peer_text
 from rumormill.bep50.wire.items import Item
 from rumormill.bep50.wire.keys import ItemKey

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from rumormill.bep50.guards import prices
 from rumormill.bep50.guards.proofs import ProvenAddresses
 from rumormill.bep50.overlay.duties import Common, Duties, Search
-from rumormill.bep50.overlay.lookup import Lookup
-from rumormill.bep50.overlay.routing_table import Entry, RoutingTable
-from rumormill.bep50.overlay.transactions import Pending, Transactions
+from rumormill.bep50.overlay.members.lookup import Lookup
+from rumormill.bep50.overlay.members.routing_table import Entry, RoutingTable
+from rumormill.bep50.overlay.traffic.transactions import Pending, Transactions
 from rumormill.bep50.wire.addresses import NodeInfo, compact_nodes, parse_peer
 from rumormill.bep50.wire.bencode import Dict
 from rumormill.bep50.wire.krpc import PROTOCOL, Answer, Failure, query_packet

@@ -9,20 +9,20 @@ from typing import NamedTuple
 from rumormill.bep50.guards.acquaintances import Awaits, Known
 from rumormill.bep50.guards.proofs import ProvenAddresses
 from rumormill.bep50.guards.tokens import Tokens
-from rumormill.bep50.overlay.answering import Answering, Guards
-from rumormill.bep50.overlay.drops import Drops, Wakeable
 from rumormill.bep50.overlay.duties import Common, Duties
-from rumormill.bep50.overlay.forwarding import Forwarding
-from rumormill.bep50.overlay.item_checks import ItemChecks
-from rumormill.bep50.overlay.joining import Joining
-from rumormill.bep50.overlay.keepalive import Keepalive
-from rumormill.bep50.overlay.outbox import Outbox
+from rumormill.bep50.overlay.members.joining import Joining
+from rumormill.bep50.overlay.members.keepalive import Keepalive
+from rumormill.bep50.overlay.members.peer_book import PeerBook
 from rumormill.bep50.overlay.parameters import OverlayParameters
-from rumormill.bep50.overlay.peer_book import PeerBook
-from rumormill.bep50.overlay.publishing import Publishing
-from rumormill.bep50.overlay.replies import Replies
-from rumormill.bep50.overlay.toll import Toll
 from rumormill.bep50.overlay.topic_node import TopicNode
+from rumormill.bep50.overlay.traffic.answering import Answering, Guards
+from rumormill.bep50.overlay.traffic.drops import Drops, Wakeable
+from rumormill.bep50.overlay.traffic.outbox import Outbox
+from rumormill.bep50.overlay.traffic.replies import Replies
+from rumormill.bep50.overlay.traffic.toll import Toll
+from rumormill.bep50.overlay.values.forwarding import Forwarding
+from rumormill.bep50.overlay.values.item_checks import ItemChecks
+from rumormill.bep50.overlay.values.publishing import Publishing
 from rumormill.bep50.wire.keys import ItemKey
 from rumormill.core.gate import Gate
 from rumormill.core.limits import Allowance

@@ -9,10 +9,10 @@ from __future__ import annotations
 from hashlib import sha1
 from typing import Any, Protocol
 
-from rumormill.bep50.overlay.acknowledgements import Acknowledgements
 from rumormill.bep50.overlay.duties import Common, Duties, Search
+from rumormill.bep50.overlay.members.routing_table import Entry
 from rumormill.bep50.overlay.overlay import Overlay
-from rumormill.bep50.overlay.routing_table import Entry
+from rumormill.bep50.overlay.values.acknowledgements import Acknowledgements
 from rumormill.bep50.wire.items import Item, torrent_of
 from rumormill.bep50.wire.krpc import PutTemplate
 from rumormill.bep50.wire.topics import TopicName

@@ -17,9 +17,9 @@ from rumormill.capture.foreign.findings import Findings
 from rumormill.capture.foreign.ledger import Ledger
 from rumormill.capture.foreign.merge import Merger, Stream, window_of
 from rumormill.capture.foreign.rows import joined, to_trace
-from rumormill.capture.local import LocalLog
+from rumormill.capture.reading.local import LocalLog
 from rumormill.capture.schema import KINDS, TRACE
-from rumormill.capture.writer import SpoolWriter
+from rumormill.capture.writing.writer import SpoolWriter
 
 BATCH_ROWS = 16_384
 """Rows of a batch in the spool, at most."""

@@ -23,13 +23,13 @@ from rumormill.cli.demo.progress import BarReporter, JsonReporter, Reporter
 from rumormill.cli.demo.secret import SecretPlay
 from rumormill.cli.demo.spark import differing, figures_of, make_tables, missing_for_spark
 from rumormill.cli.demo.table import Outcome
-from rumormill.cli.output import warn
-from rumormill.cli.render import json_line
-from rumormill.cli.sentences import EXIT_FAILED, EXIT_INTERRUPTED, UsageError, full_stop
-from rumormill.cli.session import until_stopped
+from rumormill.cli.networks.session import until_stopped
+from rumormill.cli.words.output import warn
+from rumormill.cli.words.render import json_line
+from rumormill.cli.words.sentences import EXIT_FAILED, EXIT_INTERRUPTED, UsageError, full_stop
 from rumormill.core.errors import ConfigError
-from rumormill.live.families import families, family_of, find_family
 from rumormill.live.family import DemoAct, SecretScene
+from rumormill.live.family.families import families, family_of, find_family
 
 WIDE = 100
 """Columns of a table that goes into a pipe or a file."""

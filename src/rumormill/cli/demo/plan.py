@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from rumormill.cli.sentences import UsageError
+from rumormill.cli.words.sentences import UsageError
 from rumormill.live.family import DemoAct
 
 LINKS = 3

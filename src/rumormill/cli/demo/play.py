@@ -15,7 +15,7 @@ from rumormill.cli.demo.node import Node
 from rumormill.cli.demo.plan import Plan
 from rumormill.cli.demo.process import Command, DemoError, Event
 from rumormill.cli.demo.progress import Reporter
-from rumormill.live.families import find_family
+from rumormill.live.family.families import find_family
 
 PATIENCE = 60.0
 """Seconds for a step that should take one or two."""

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID
 from rich.text import Text
 
-from rumormill.cli.render import json_line
+from rumormill.cli.words.render import json_line
 
 
 class Reporter:

@@ -12,7 +12,7 @@ from rumormill.capture.log import require_pyarrow
 from rumormill.core.trace import PEER_JOINED, PEER_LEFT, TraceEvent
 from rumormill.libp2p.attacks.arena import START
 from rumormill.libp2p.attacks.scenario import Scenario
-from rumormill.live.summaries import Summaries
+from rumormill.live.tracing.summaries import Summaries
 
 FIRST_TIME = 1_767_225_600.0
 """When the first attack begins, in seconds since 1970: fixed, as equal seeds give equal rows."""
@@ -27,7 +27,7 @@ class Recording:
 
     def __init__(self, folder: Path) -> None:
         require_pyarrow()
-        from rumormill.capture.writer import SpoolWriter
+        from rumormill.capture.writing.writer import SpoolWriter
 
         self._writer = SpoolWriter(folder, live=False)
         self._begins = FIRST_TIME

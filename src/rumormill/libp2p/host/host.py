@@ -39,17 +39,13 @@ from rumormill.libp2p.discovery.effects import (
     TopicsChanged,
 )
 from rumormill.libp2p.effects import BeginRelay, EndRelay
-from rumormill.libp2p.host.dialer import Dialer
 from rumormill.libp2p.host.effects import HostEffect, HostInput, PubsubCommand, for_driver
-from rumormill.libp2p.host.eviction import Evictions
-from rumormill.libp2p.host.keeper import ConnectionKeeper
 from rumormill.libp2p.host.parameters import HostParameters
+from rumormill.libp2p.host.parts import Answers, Given, build
 from rumormill.libp2p.host.pubsub_feed import PubsubMachine
-from rumormill.libp2p.host.pubsub_streams import PubsubStreams
-from rumormill.libp2p.host.records import Records
-from rumormill.libp2p.host.seeking import DiscoveryMachine, Seeking
-from rumormill.libp2p.host.services import SERVICES, Services
-from rumormill.libp2p.host.table import ConnectionTable, Link, Turn
+from rumormill.libp2p.host.seeking import DiscoveryMachine
+from rumormill.libp2p.host.services import SERVICES
+from rumormill.libp2p.host.table import Link, Turn
 from rumormill.libp2p.stack.address_book import AddressBook
 from rumormill.libp2p.stack.identify import IdentifyInfo
 from rumormill.libp2p.stack.keys import PrivateKey
@@ -95,66 +91,29 @@ class Host:
         self._agent = agent
         self._listening: tuple[Multiaddr, ...] = ()
         self._paused = self._shut = False
-        turn = self._turn = Turn(self.peer)
         if address_book is None:  # an empty one counts as false
             address_book = AddressBook(parameters.max_peer_records)
         self.address_book = address_book
         """The signed records of the peers that we met."""
-        self._records = Records(identity=identity, book=address_book, turn=turn)
-        table = self._table = ConnectionTable(parameters)
-        self._dialer = Dialer(
-            node=self.peer,
-            parameters=parameters,
-            random=random,
-            connected=table.connected,
-            effects=turn.effects,
-            alarm=turn.alarm,
-            unreached=lambda peer, reason, now: self._seeking.unreached(peer, reason, now),
-        )
-        self._keeper = ConnectionKeeper(
+        self._turn = Turn(self.peer)
+        given = Given(
             identity=identity,
-            entropy=entropy,
-            parameters=parameters,
-            protocols=self._protocols,
-            table=table,
-            turn=turn,
-            dialer=self._dialer,
-            evictions=Evictions(
-                parameters=parameters,
-                random=random,
-                usefulness=pubsub.usefulness,
-                kept=self._dialer.kept,
-            ),
-            work=work or WorkLimits(),
-        )
-        self._streams = PubsubStreams(
             pubsub=pubsub,
             parameters=parameters,
-            table=table,
-            turn=turn,
-            drop=self._keeper.drop,
-            connect=self._connect,
+            random=random,
+            entropy=entropy,
+            work=work or WorkLimits(),
+            address_book=address_book,
+            discovery=discovery,
         )
-        self._seeking = Seeking(
-            machine=discovery,
-            parameters=parameters,
-            table=table,
-            turn=turn,
-            dialer=self._dialer,
-            book=address_book,
-            connect=self._connect,
-            close=self._keeper.close,
-            usefulness=pubsub.usefulness,
-        )
-        self._services = Services(
-            parameters=parameters,
-            turn=turn,
-            describe=self._describe,
-            learned=self._streams.learned,
-            recorded=self._records.heard,
-            identified=self._seeking.identified,
-        )
-        self._keeper.attach(self._services, self._streams, self._seeking)
+        parts = build(given, Answers(self._protocols, self._describe, self._connect), self._turn)
+        self._records = parts.records
+        self._table = parts.table
+        self._dialer = parts.dialer
+        self._keeper = parts.keeper
+        self._streams = parts.streams
+        self._seeking = parts.seeking
+        self._services = parts.services
 
     # ---- what a user may ask
 

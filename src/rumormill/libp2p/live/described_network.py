@@ -24,12 +24,12 @@ from rumormill.libp2p.live.topic_file import TopicFile
 from rumormill.libp2p.live.topic_watch import TopicWatch
 from rumormill.libp2p.stack.keys import PrivateKey
 from rumormill.libp2p.stack.peer_id import from_text, to_text
-from rumormill.live.message_filter import MessageFilter
-from rumormill.live.relay import Relay
-from rumormill.live.subscription import Subscription, WhenFull
-from rumormill.live.topic import Topic
-from rumormill.live.topic_events import TopicEvents
-from rumormill.live.validation import ValidatorFunction
+from rumormill.live.checks.validation import ValidatorFunction
+from rumormill.live.topics.message_filter import MessageFilter
+from rumormill.live.topics.relay import Relay
+from rumormill.live.topics.subscription import Subscription, WhenFull
+from rumormill.live.topics.topic import Topic
+from rumormill.live.topics.topic_events import TopicEvents
 
 AnyTopic: TypeAlias = str | TopicDescriptor | TopicFile
 

@@ -67,10 +67,10 @@ from rumormill.libp2p.stack.multiaddr import Multiaddr
 from rumormill.libp2p.stack.peer_id import PeerNames
 from rumormill.libp2p.wire.message import WireMessage
 from rumormill.libp2p.wire.signing import verify
-from rumormill.live.checker import Subject
-from rumormill.live.dials import Dials
+from rumormill.live.checks.checker import Subject
 from rumormill.live.driver import Driver
 from rumormill.live.transports.tcp import Tcp
+from rumormill.live.waiting.dials import Dials
 
 DRAIN_INTERVAL = 0.005
 """Seconds between two looks at whether everything has left, when closing."""
@@ -133,7 +133,7 @@ class Libp2pNetwork(DescribedNetwork, PeerChoices):
             emit=self._trace,
         )
         self._tcp.attach(self._driver)
-        self._driver.on(RoomAgain, lambda _: self._changes.happened())
+        self._driver.on(RoomAgain, lambda _: self._readiness.look_again())
 
     # ---- what there is
 
@@ -222,9 +222,9 @@ class Libp2pNetwork(DescribedNetwork, PeerChoices):
         await super()._wait_ready(topics, seconds)
 
     def _has_room(self, topics: tuple[str, ...], size: int) -> bool:
-        if not self._pubsub.full(topics, size):
+        if not self._pubsub.room.full(topics, size):
             return True
-        self._pubsub.watch_room(topics, size)
+        self._pubsub.room.watch(topics, size)
         return False
 
     def _hold(self, paused: bool) -> None:
@@ -243,9 +243,9 @@ class Libp2pNetwork(DescribedNetwork, PeerChoices):
 
     def _has_room_for(self, topics: tuple[str, ...], several: Sequence[bytes]) -> bool:
         size = sum(map(len, several))
-        if not self._pubsub.full_for(topics, size, len(several)):
+        if not self._pubsub.room.full_for(topics, size, len(several)):
             return True
-        self._pubsub.watch_room(topics, size, len(several))
+        self._pubsub.room.watch(topics, size, len(several))
         return False
 
     def _publish_together(

@@ -30,7 +30,7 @@ from rumormill.libp2p.gossipsub.partial import (
     PublishPartial,
 )
 from rumormill.live.driver import Driver
-from rumormill.live.subscription import Subscription
+from rumormill.live.topics.subscription import Subscription
 
 
 class PartialTopic:

@@ -29,9 +29,9 @@ from rumormill.libp2p.pubsub.randomsub import RandomsubParameters
 from rumormill.libp2p.pubsub.router import Router
 from rumormill.libp2p.stack.limits import ConnectionLimits
 from rumormill.libp2p.stack.multiaddr import Multiaddr
+from rumormill.live.configuration.parameters import LiveParameters
+from rumormill.live.configuration.setting_keys import Key, keys_of, part_of
 from rumormill.live.family import SettingsPage
-from rumormill.live.parameters import LiveParameters
-from rumormill.live.setting_keys import Key, keys_of, part_of
 
 
 class Libp2pParameters(LiveParameters):

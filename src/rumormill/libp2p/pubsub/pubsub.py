@@ -67,7 +67,8 @@ from rumormill.libp2p.pubsub.membership import Membership
 from rumormill.libp2p.pubsub.outbound.forwarding import Forwarding
 from rumormill.libp2p.pubsub.outbound.outbox import Outbox
 from rumormill.libp2p.pubsub.outbound.publisher import Publisher
-from rumormill.libp2p.pubsub.parameters import ENVELOPE, PubsubParameters
+from rumormill.libp2p.pubsub.outbound.room import Room
+from rumormill.libp2p.pubsub.parameters import PubsubParameters
 from rumormill.libp2p.pubsub.part import Listeners
 from rumormill.libp2p.pubsub.peers import PeerState
 from rumormill.libp2p.pubsub.router import Router
@@ -135,7 +136,6 @@ class Pubsub:
         self.allows = subscription_filter or self.parameters.subscription_filter()
         """Whether a topic exists for us."""
         self._now = 0.0
-        self._queue_bytes = self.parameters.queue_bytes
         self._handlers: dict[type, Callable[[Any, float], None]] = {}
         self.guard = guard or Guard()
         """What single topics ask of messages."""
@@ -155,6 +155,8 @@ class Pubsub:
         self._router_due = router.next_wake
         self.outbox = Outbox(self, self._kinds)
         self.forwarding = Forwarding(self)
+        self.room = Room(self.parameters, router, self.outbox, self.peers)
+        """Whether what is published finds room."""
         router.attach(self)
         self.guard.attach(self)
         self.table = SubscriptionTable(self.parameters.max_topics_per_peer)
@@ -298,27 +300,6 @@ class Pubsub:
     def has_targets(self, topics: tuple[str, ...]) -> bool:
         """Whether a message published now would go to anyone."""
         return any(True for _ in self.router.would_reach(topics))
-
-    def full(self, topics: tuple[str, ...], size: int = 0) -> bool:
-        """Whether a message of ``size`` bytes published now would find a queue without room."""
-        size += ENVELOPE
-        if not self.outbox.crowded and size * 2 <= self._queue_bytes:
-            return False  # as nearly always: every queue is half empty
-        peers = self.peers
-        return any(peers[peer].queue.full(size) for peer in self.router.would_reach(topics))
-
-    def full_for(self, topics: tuple[str, ...], size: int, count: int) -> bool:
-        """The same of ``count`` messages at once, of ``size`` bytes together."""
-        size += ENVELOPE * count
-        peers = self.peers
-        return any(
-            peers[peer].queue.full(size, None, count) for peer in self.router.would_reach(topics)
-        )
-
-    def watch_room(self, topics: tuple[str, ...], size: int = 0, count: int = 1) -> None:
-        """Report by ``RoomAgain``, once it has room, each peer for which :meth:`full` holds."""
-        for peer in self.router.would_reach(topics):
-            self.outbox.watch_room(peer, size + ENVELOPE * count, count)
 
     def sizes(self) -> dict[str, int]:
         """How many entries each table has: for tests of bounded memory, and for operators."""

@@ -22,14 +22,14 @@ from rumormill.core.topic import Capabilities
 from rumormill.core.trace import TraceEvent
 from rumormill.core.transport import Dial, Listening
 from rumormill.core.words import in_words
-from rumormill.live.checker import Subject
-from rumormill.live.dials import Dials
+from rumormill.live.checks.checker import Subject
+from rumormill.live.checks.validation import ValidatorFunction
 from rumormill.live.driver import Driver
-from rumormill.live.message_filter import MessageFilter
 from rumormill.live.network import Network, as_bytes
-from rumormill.live.subscription import Subscription, WhenFull
-from rumormill.live.validation import ValidatorFunction
-from rumormill.live.waiting import Waiting
+from rumormill.live.topics.message_filter import MessageFilter
+from rumormill.live.topics.subscription import Subscription, WhenFull
+from rumormill.live.waiting.answers import Waiting
+from rumormill.live.waiting.dials import Dials
 from rumormill.ndn.effects import Forget, NdnInput, Publication, PublicationEnded
 from rumormill.ndn.forwarder.tables.fib import ROUTE_ADDED, ROUTE_REMOVED
 from rumormill.ndn.live.settings import NdnSettings, check_address

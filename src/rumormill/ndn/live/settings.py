@@ -14,9 +14,9 @@ from pydantic import field_validator
 
 from rumormill.core.errors import ConfigError, LocalProtocolError
 from rumormill.core.parameters import Parameters
+from rumormill.live.configuration.parameters import LiveParameters
+from rumormill.live.configuration.setting_keys import Key, keys_of, part_of
 from rumormill.live.family import SettingsPage
-from rumormill.live.parameters import LiveParameters
-from rumormill.live.setting_keys import Key, keys_of, part_of
 from rumormill.live.transports.unix import unix_path
 from rumormill.ndn.client.parameters import ClientParameters
 from rumormill.ndn.faces.addresses import read_address

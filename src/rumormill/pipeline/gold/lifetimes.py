@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from rumormill.pipeline.gold.columns import made_anew
+from rumormill.pipeline.gold.measures.columns import made_anew
 from rumormill.pipeline.gold.registry import Tables, gold_table
 from rumormill.pipeline.silver.columns import minute_of
 

@@ -7,8 +7,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from rumormill.pipeline.gold import deliveries as row
-from rumormill.pipeline.gold.columns import is_other, number, summed, with_sums
+from rumormill.pipeline.gold.measures import deliveries as row
+from rumormill.pipeline.gold.measures.columns import is_other, number, summed, with_sums
 from rumormill.pipeline.gold.registry import Tables, gold_table
 from rumormill.pipeline.lake.schema import CONTROL, Layout
 

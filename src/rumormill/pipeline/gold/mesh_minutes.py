@@ -12,8 +12,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from rumormill.pipeline.gold.columns import made_anew
-from rumormill.pipeline.gold.graphs import measure
+from rumormill.pipeline.gold.measures.columns import made_anew
+from rumormill.pipeline.gold.measures.graphs import measure
 from rumormill.pipeline.gold.registry import Tables, gold_table
 from rumormill.pipeline.silver.columns import MINUTE_US, minute_of
 

@@ -7,7 +7,7 @@ from typing import Final
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from rumormill.pipeline.gold.columns import is_other, number, summed, with_sums
+from rumormill.pipeline.gold.measures.columns import is_other, number, summed, with_sums
 from rumormill.pipeline.gold.registry import Tables, gold_table
 from rumormill.pipeline.silver.columns import share
 

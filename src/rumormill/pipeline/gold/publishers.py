@@ -7,8 +7,8 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from rumormill.pipeline.gold import deliveries as row
-from rumormill.pipeline.gold.columns import number, summed, with_sums
+from rumormill.pipeline.gold.measures import deliveries as row
+from rumormill.pipeline.gold.measures.columns import number, summed, with_sums
 from rumormill.pipeline.gold.registry import Tables, gold_table
 
 _KEYS: Final = ("minute", "network", "topic", "publisher")

@@ -7,7 +7,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from rumormill.pipeline.gold.bins import cumulated, percentiles, upper_end
+from rumormill.pipeline.gold.measures.bins import cumulated, percentiles, upper_end
 from rumormill.pipeline.gold.registry import Tables, gold_table
 from rumormill.pipeline.silver.columns import share
 

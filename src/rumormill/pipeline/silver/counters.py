@@ -11,7 +11,7 @@ from rumormill.pipeline.lake.schema import CONTROL, COUNTERS
 from rumormill.pipeline.silver.columns import as_declared, count_of_event, minute_of
 
 CAPTURED: Final = "captured_"
-"""So begins what was dropped, if it was a record on its way to a spool (``capture.losses``)."""
+"""So begins what was dropped, if it was a record on its way to a spool (capture's ``losses``)."""
 
 
 def counters(events: DataFrame) -> DataFrame:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from rumormill.capture.log import Log, SpoolError, UnreadableError, read_what_is_left
 from rumormill.capture.open import open_log
-from rumormill.capture.wanted import Wanted
+from rumormill.capture.reading.wanted import Wanted
 from rumormill.pipeline.source.arrays import number_array, repeated_array
 from rumormill.pipeline.source.columns import LOG_APPEND_TIME
 from rumormill.pipeline.source.ranges import Range, Task

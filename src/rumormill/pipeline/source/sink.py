@@ -28,7 +28,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import BinaryType, StringType, StructType
 
-from rumormill.capture.node_client import NodeClient
+from rumormill.capture.reading.node_client import NodeClient
 from rumormill.capture.schema import HEADERS
 from rumormill.core.errors import ConfigError
 from rumormill.pipeline.source.columns import HEADERS_TYPE

@@ -59,7 +59,7 @@ class SpoolReader:
         ``before`` itself if there is nothing new. Its ``rows`` are those that a frame of it has;
         ``lost`` minus that of ``before`` are those that were gone before they could be read.
         Raises :class:`~rumormill.capture.log.SpoolError` for what cannot be mended by waiting,
-        its :class:`~rumormill.capture.node_client.NodeAwayError` for what can.
+        its :class:`~rumormill.capture.reading.node_client.NodeAwayError` for what can.
         """
         return self._planner.next_place(before, limit)
 

@@ -130,7 +130,7 @@ def test_questions_choose_no_fanout_and_draw_no_chance() -> None:
     before = bench.pubsub.random.getstate()
     for _ in range(3):
         assert bench.pubsub.has_targets(("t",))
-        assert not bench.pubsub.full(("t",), 1000)
+        assert not bench.pubsub.room.full(("t",), 1000)
     assert bench.pubsub.random.getstate() == before
     assert bench.pubsub.sizes()["fanout"] == 0
 
@@ -151,7 +151,7 @@ def test_who_asks_first_publishes_to_the_same_peers_as_who_does_not() -> None:
         bench = gossipsub(seed=7, D=3, D_low=2)
         bench.join_many(10, "t")
         if asks:
-            bench.pubsub.full(("t",), 10)
+            bench.pubsub.room.full(("t",), 10)
         receipts.append(bench.publish("t").peers)
     assert receipts[0] == receipts[1]
 

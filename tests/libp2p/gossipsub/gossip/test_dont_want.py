@@ -286,11 +286,11 @@ def test_a_publisher_hears_of_the_room_that_this_makes() -> None:
     bench = bench_with("ann", queue_messages=2)
     bench.writable("ann", False)
     ids = [bench.publish("t", bytes(LARGE)).id for _ in range(2)]
-    assert bench.pubsub.full(("t",))
-    bench.pubsub.watch_room(("t",))
+    assert bench.pubsub.room.full(("t",))
+    bench.pubsub.room.watch(("t",))
     refuse(bench, "ann", *ids)
     assert bench.of(RoomAgain) == [RoomAgain("ann")]
-    assert not bench.pubsub.full(("t",))
+    assert not bench.pubsub.room.full(("t",))
 
 
 def test_who_asks_for_what_it_refused_gets_no_answer() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from rumormill.cli.config import load_config
-from rumormill.cli.sentences import UsageError
+from rumormill.cli.networks.config import load_config
+from rumormill.cli.words.sentences import UsageError
 from rumormill.core.errors import ConfigError
 from rumormill.libp2p.gossipsub.score import DEFAULT_SCORE, ScoreParameters, TopicScoreParameters
 from rumormill.libp2p.live.network import Libp2pNetwork
-from rumormill.live.settings import known_keys, read_settings
+from rumormill.live.configuration.settings import known_keys, read_settings
 
 
 def of(network: str, values: Mapping[str, Any]) -> Any:

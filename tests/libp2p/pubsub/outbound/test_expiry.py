@@ -92,10 +92,10 @@ def test_a_publisher_hears_of_the_room_that_expiry_makes() -> None:
     bench = stuck(queue_messages=2, publish_queue_seconds=10.0)
     for _ in range(2):
         bench.publish("t")
-    bench.pubsub.watch_room(("t",))
+    bench.pubsub.room.watch(("t",))
     bench.run_until(11.0)
     assert bench.of(RoomAgain) == [RoomAgain("bob")]
-    assert not bench.pubsub.full(("t",))
+    assert not bench.pubsub.room.full(("t",))
 
 
 def test_a_peer_that_left_needs_no_timer_any_more() -> None:

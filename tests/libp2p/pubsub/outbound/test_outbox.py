@@ -75,12 +75,12 @@ def test_a_publisher_hears_when_there_is_room_again() -> None:
     bench.writable("ann", False)
     for _ in range(4):
         bench.publish("t")
-    assert bench.pubsub.full(("t",))
-    bench.pubsub.watch_room(("t",))
+    assert bench.pubsub.room.full(("t",))
+    bench.pubsub.room.watch(("t",))
     assert not bench.of(RoomAgain)
     bench.writable("ann", True)
     assert bench.of(RoomAgain) == [RoomAgain("ann")]
-    assert not bench.pubsub.full(("t",))
+    assert not bench.pubsub.room.full(("t",))
 
 
 def test_a_publisher_is_not_told_of_room_that_nobody_missed() -> None:
@@ -95,8 +95,8 @@ def test_a_publisher_that_waits_for_a_peer_hears_that_it_left() -> None:
     bench.join("ann", "t")
     bench.writable("ann", False)
     bench.publish("t")
-    assert bench.pubsub.full(("t",))
-    bench.pubsub.watch_room(("t",))
+    assert bench.pubsub.room.full(("t",))
+    bench.pubsub.room.watch(("t",))
     bench.leave("ann")
     assert bench.of(RoomAgain) == [RoomAgain("ann")]
     (dropped,) = bench.events(trace.DROPPED, peer="ann", reason="peer_left")

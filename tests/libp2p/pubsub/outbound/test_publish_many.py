@@ -133,15 +133,15 @@ def test_room_for_several_is_asked_for_and_told_when_it_is_there() -> None:
     bench = floodsub(queue_messages=8)
     bench.join("ann", "t")
     pubsub = bench.pubsub
-    assert not pubsub.full_for(("t",), 80, 8) and pubsub.full_for(("t",), 90, 9)
+    assert not pubsub.room.full_for(("t",), 80, 8) and pubsub.room.full_for(("t",), 90, 9)
     bench.writable("ann", False)
     bench.publish_many("t", data(5))
-    assert pubsub.full_for(("t",), 40, 4) and not pubsub.full_for(("t",), 30, 3)
-    pubsub.watch_room(("t",), 40, 4)
+    assert pubsub.room.full_for(("t",), 40, 4) and not pubsub.room.full_for(("t",), 30, 3)
+    pubsub.room.watch(("t",), 40, 4)
     bench.forget()
     bench.writable("ann", True)
     assert bench.of(RoomAgain) == [RoomAgain("ann")]
-    assert not pubsub.full_for(("t",), 40, 4)
+    assert not pubsub.room.full_for(("t",), 40, 4)
 
 
 def test_a_batch_reaches_a_whole_network() -> None:

@@ -235,9 +235,9 @@ def test_one_can_ask_whether_a_message_would_reach_anyone() -> None:
 
 def test_one_can_ask_whether_a_message_would_find_room() -> None:
     bench = with_peers(queue_bytes=10_000)
-    assert not bench.pubsub.full(("t",), 20_000), "one message always fits"
+    assert not bench.pubsub.room.full(("t",), 20_000), "one message always fits"
     bench.writable("peer0", False)
     bench.publish("t", bytes(5000))
-    assert not bench.pubsub.full(("t",), 3000)
-    assert bench.pubsub.full(("t",), 6000)
-    assert not bench.pubsub.full(("other",), 6000)
+    assert not bench.pubsub.room.full(("t",), 3000)
+    assert bench.pubsub.room.full(("t",), 6000)
+    assert not bench.pubsub.room.full(("other",), 6000)

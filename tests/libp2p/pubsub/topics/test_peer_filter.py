@@ -112,6 +112,15 @@ def test_it_is_never_told_of_messages_of_the_topic() -> None:
     assert not [item for item in bench.took_items("eve") if item[:2] == ("ihave", "closed")]
 
 
+def test_a_copy_of_what_came_from_another_is_ignored_too() -> None:
+    bench = listening()
+    bench.send_message("ann", RAIN)
+    bench.forget()
+    bench.send_message("eve", RAIN)
+    assert bench.events(trace.IGNORED, topic="closed", peer="eve", reason="peer_not_allowed")
+    assert not bench.events(trace.DUPLICATE)
+
+
 # ---- when the answer changes
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rumormill.core import trace
 from rumormill.core.machine import Peer
+from rumormill.core.trace import type_of_field
 from rumormill.libp2p.pubsub.inbound import prices
 from rumormill.libp2p.wire.message import WireMessage
 
@@ -18,6 +21,9 @@ REMEDIES = dict.fromkeys(
 )
 """What a user may do who wants messages that are rejected for this reason."""
 
+Listener = Callable[[WireMessage, Peer, dict[Peer, None], str, float], None]
+"""Hears of a message, its source, all who sent it, the reason, and the time."""
+
 
 class Unwanted:
     """Sees to messages that are rejected, ignored or dropped.
@@ -25,60 +31,36 @@ class Unwanted:
     ``holders`` are all that have sent the very bytes of the message.
     """
 
-    __slots__ = ("_pubsub", "_tell_ignored", "_tell_rejected")
+    __slots__ = ("_pubsub", "drop", "ignore", "reject")
 
     def __init__(self, pubsub: Pubsub) -> None:
         self._pubsub = pubsub
-        self._tell_rejected = pubsub.listeners.rejected
-        self._tell_ignored = pubsub.listeners.ignored
-
-    def reject(
-        self,
-        message: WireMessage,
-        source: Peer,
-        holders: dict[Peer, None],
-        reason: str,
-        now: float,
-    ) -> None:
+        heard = pubsub.listeners
+        self.reject = partial(self._turn_away, trace.REJECTED, heard.rejected)
         """Not passed on, and the peer pays as its router sees fit."""
-        self.charge(source, "messages", prices.UNWANTED_MESSAGE)
-        remedy = REMEDIES.get(reason)
-        fields = {"reason": reason} if remedy is None else {"reason": reason, "detail": remedy}
-        self._pubsub.emit(trace.REJECTED, message.topics[0], message.id or None, source, **fields)
-        for tell in self._tell_rejected:
-            tell(message, source, holders, reason, now)
-
-    def ignore(
-        self,
-        message: WireMessage,
-        source: Peer,
-        holders: dict[Peer, None],
-        reason: str,
-        now: float,
-    ) -> None:
+        self.ignore = partial(self._turn_away, trace.IGNORED, heard.ignored)
         """Not passed on, and nobody pays but for the look at it."""
-        self.charge(source, "messages", prices.UNWANTED_MESSAGE)
-        self._pubsub.emit(
-            trace.IGNORED, message.topics[0], message.id or None, source, reason=reason
-        )
-        for tell in self._tell_ignored:
-            tell(message, source, holders, reason, now)
+        self.drop = partial(self._turn_away, trace.DROPPED, heard.ignored)
+        """Not even looked at: there is no room, or no time."""
 
-    def drop(
+    def _turn_away(
         self,
+        event: str,
+        listeners: Sequence[Listener],
         message: WireMessage,
         source: Peer,
         holders: dict[Peer, None],
         reason: str,
         now: float,
     ) -> None:
-        """Not even looked at: there is no room, or no time."""
         self.charge(source, "messages", prices.UNWANTED_MESSAGE)
-        self._pubsub.emit(
-            trace.DROPPED, message.topics[0], message.id, source,
-            what="message", reason=reason, count=1,
-        )  # fmt: skip
-        for tell in self._tell_ignored:
+        fields: dict[str, type_of_field] = {"reason": reason}
+        if event == trace.DROPPED:
+            fields = {"what": "message", "reason": reason, "count": 1}
+        elif event == trace.REJECTED and reason in REMEDIES:
+            fields["detail"] = REMEDIES[reason]
+        self._pubsub.emit(event, message.topics[0], message.id or None, source, **fields)
+        for tell in listeners:
             tell(message, source, holders, reason, now)
 
     def charge(self, peer: Peer, kind: str, cost: float, blame: bool = True) -> None:

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from rumormill.pipeline.gold.alerts.parameters import AlertParameters
 from rumormill.pipeline.gold.alerts.rows import alert
-from rumormill.pipeline.gold.columns import is_other
+from rumormill.pipeline.gold.measures.columns import is_other
 from rumormill.pipeline.silver.columns import share
 
 _MINUTE = ("minute", "network")

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from rumormill.pipeline.gold.alerts.parameters import AlertParameters
 from rumormill.pipeline.gold.alerts.rows import alert
-from rumormill.pipeline.gold.columns import is_other, number
+from rumormill.pipeline.gold.measures.columns import is_other, number
 
 BROKEN_RULES: Final = (
     "graft_in_backoff", "broken_promise", "extensions_twice", "extensions_too_late",

@@ -1,0 +1,1 @@
+"""Values on their way: published, checked, passed on, acknowledged."""

@@ -1,0 +1,1 @@
+"""The commands as they are typed: their options and their help."""

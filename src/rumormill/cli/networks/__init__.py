@@ -1,0 +1,1 @@
+"""Commands that open networks: what is opened and how it stands, ``sub``, ``pub`` and ``node``."""

@@ -1,0 +1,1 @@
+"""What the commands print: lines, for programs and for people, and errors as sentences."""

@@ -1,0 +1,1 @@
+"""Is a message genuine, and what does the application say of it?"""

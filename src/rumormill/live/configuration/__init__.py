@@ -1,0 +1,1 @@
+"""The keys that can be set on a network, and their values."""

@@ -1,0 +1,1 @@
+"""What a user has of a topic: subscriptions, relays, who comes and goes."""

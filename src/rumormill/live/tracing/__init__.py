@@ -1,0 +1,1 @@
+"""Who hears of what happens, with what repeats summed up."""

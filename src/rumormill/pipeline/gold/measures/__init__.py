@@ -1,0 +1,1 @@
+"""What gold tables are made with: bins of latency, what a delivery counts as, sums, graphs."""
