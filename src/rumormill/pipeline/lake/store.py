@@ -21,7 +21,15 @@ from rumormill.pipeline.lake.handle import handle
 from rumormill.pipeline.lake.offsets import NOTHING, Batch, properties, with_properties
 from rumormill.pipeline.lake.procedures import call
 from rumormill.pipeline.lake.schema import FORMAT, MESSAGES, TRACE, Layout, Table
-from rumormill.pipeline.silver.columns import HOUR_US, Span, fewer, in_minutes, literal, within
+from rumormill.pipeline.silver.columns import (
+    HOUR_US,
+    Span,
+    fewer,
+    in_minutes,
+    literal,
+    nothing,
+    within,
+)
 from rumormill.system.tables_location import Location, quoted
 
 FORMAT_KEY: Final = "rumormill.format"
@@ -98,8 +106,7 @@ class Lake:
         self._known.add(table.path)
 
     def _check_format(self, table: Table) -> None:
-        rows = self.spark.sql(f"SHOW TBLPROPERTIES {self.name(table)}").collect()
-        found = {row.key: row.value for row in rows}.get(FORMAT_KEY)
+        found = handle(self.spark, self.name(table)).properties().get(FORMAT_KEY)
         if found != str(FORMAT):
             raise LakeError(
                 f"{self.name(table)} has format {found or 'unknown'}, and this rumormill writes"
@@ -137,7 +144,7 @@ class Lake:
             rows = self.spark.table(self.name(table))
             if self.is_new(table):
                 # What is known to be empty leaves the plan, and whatever would be joined to it.
-                rows = rows.where(F.lit(False))
+                rows = nothing(self.spark, rows.schema)
             frames[key] = rows
         return rows
 

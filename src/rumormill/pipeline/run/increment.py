@@ -168,8 +168,7 @@ class _Step:
 
     def run(self) -> list[int]:
         """All tables; the minutes that were made anew."""
-        for table in (*schema.SILVER, *(each.table for each in self._gold.tables.values())):
-            self._lake.ensure(table)  # one after the other: namespaces are made once
+        self._ensure_tables()
         spark, rows = self._lake.spark, self._rows_to_read()
         with paced(spark, rows):
             self._write_counts()
@@ -189,6 +188,18 @@ class _Step:
             self._write_gold(state, every)
             self._write_state(state)
         return every
+
+    def _ensure_tables(self) -> None:
+        """Make those that are not there; the first of each layer before the others, as it makes
+        the namespace."""
+        tables = [*schema.SILVER, *(each.table for each in self._gold.tables.values())]
+        first = {table.layer: table.path for table in reversed(tables)}
+        run_in_order(
+            {
+                table.path: ({first[table.layer]} - {table.path}, partial(self._lake.ensure, table))
+                for table in tables
+            }
+        )
 
     def _rows_to_read(self) -> int:
         """About how many events deliveries are made from: new ones, and those around them."""

@@ -81,21 +81,25 @@ class State:
         self.made[table.name] = self.stored[table.name]
         self.unchanged.add(table.name)
 
+    def _take_stored(self, table: Table, rows: DataFrame) -> DataFrame:
+        """These rows of it as they were; of a table that was just made there are none to ask for."""
+        self.stored[table.name] = rows if self._lake.is_new(table) else settled(rows)
+        return self.stored[table.name]
+
     def _make_sightings(self) -> None:
-        stored = self.stored["sightings"] = settled(self._lake.read(schema.SIGHTINGS))
+        stored = self._take_stored(schema.SIGHTINGS, self._lake.read(schema.SIGHTINGS))
         if self._news.tell_of(*SIGHTED):
             self.made["sightings"] = settled(running.sightings(self._lately, stored))
         else:
             self._keep(schema.SIGHTINGS)
 
     def _make_runs(self) -> None:
-        self.stored["runs"] = settled(self._lake.read(schema.RUNS))
+        self._take_stored(schema.RUNS, self._lake.read(schema.RUNS))
         found = settled(running.runs(self._pieces()))
         self.made["runs"] = settled(running.with_ends(found, self.made["sightings"]))
 
     def _make(self, table: Table, make: Callable[..., DataFrame]) -> None:
-        stored = settled(self._lake.stretches(table, self.since_us))
-        self.stored[table.name] = stored
+        stored = self._take_stored(table, self._lake.stretches(table, self.since_us))
         if self._news.tell_of(*TELLING[table.name]) or self._runs_differ:
             rare = self._rare.where(F.col("event").isin(*TELLING[table.name])).select(*TOLD)
             rare = settled(rare) if self._few else rare

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
 from rumormill.pipeline.lake.declared import columns_of
 from rumormill.system.times import time_of
@@ -150,6 +152,11 @@ def settled(frame: DataFrame) -> DataFrame:
     would take longer than running.
     """
     return frame.sparkSession.createDataFrame(frame.toArrow(), frame.schema)
+
+
+def nothing(spark: SparkSession, columns: StructType) -> DataFrame:
+    """A frame without rows, settled."""
+    return spark.createDataFrame(to_arrow_schema(columns).empty_table(), columns)
 
 
 def as_declared(frame: DataFrame, columns: str) -> DataFrame:
