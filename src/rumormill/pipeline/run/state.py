@@ -82,7 +82,7 @@ class State:
         self.unchanged.add(table.name)
 
     def _take_stored(self, table: Table, rows: DataFrame) -> DataFrame:
-        """These rows of it as they were; of a table that was just made there are none to ask for."""
+        """These rows of it as they were; a table that was just made has none to ask for."""
         self.stored[table.name] = rows if self._lake.is_new(table) else settled(rows)
         return self.stored[table.name]
 
