@@ -40,6 +40,8 @@ SETTINGS: Final = {
     "spark.sql.python.filterPushdown.enabled": "true",
     # Aggregates of objects (lists, sketches) stay in the hash map, and are not sorted.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "1000000",
+    # Sets of minutes are no part of the code that is compiled, however few they are.
+    "spark.sql.optimizer.inSetConversionThreshold": "0",
     # All tables together have more plans than the default of 100: each would be compiled anew.
     "spark.sql.codegen.cache.maxEntries": "1000",
     # Times in tables are those of the trace, wherever the driver stands.

@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 from rumormill.pipeline.lake.schema import WAYS, Layout, Table
 from rumormill.pipeline.silver.columns import (
     HOUR_US,
-    MANY,
     MINUTE_US,
+    MOST,
     Span,
     in_minutes,
     minutes_around,
@@ -44,7 +44,7 @@ def test_five_thousand_isolated_minutes_are_told_from_those_between_them(
     assert chosen(frame.where(within(column, minutes_around(ISOLATED, 0, 0)))) == ISOLATED
 
 
-@pytest.mark.parametrize("count", [3, MANY + 1])
+@pytest.mark.parametrize("count", [3, MOST + 1])
 def test_ranges_that_begin_and_end_within_minutes_are_exact(
     spark: SparkSession, count: int
 ) -> None:

@@ -26,9 +26,9 @@ from rumormill.pipeline.silver.columns import (
     Span,
     fewer,
     in_minutes,
+    in_ranges,
     literal,
     nothing,
-    within,
 )
 from rumormill.system.tables_location import Location, quoted
 
@@ -246,7 +246,7 @@ def _within_any(spans: Iterable[Span]) -> Column:
             joined[-1] = (joined[-1][0], end)
         else:
             joined.append((begin, end))
-    return within("minute", fewer(joined))  # whole hours: what is between them is written again
+    return in_ranges("minute", fewer(joined))  # whole hours: what is between them is written again
 
 
 def _stream_partitions(table: Table) -> str:

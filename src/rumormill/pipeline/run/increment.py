@@ -33,6 +33,7 @@ from rumormill.pipeline.silver import clocks
 from rumormill.pipeline.silver.columns import (
     MINUTE_US,
     as_declared,
+    between,
     in_minutes,
     literal,
     minutes_around,
@@ -226,7 +227,7 @@ class _Step:
 
     def _write_counts(self) -> None:
         """What follows from the events of each minute alone, as far as new ones tell of it."""
-        events = self._trace.where(within("time", minutes_around(self._minutes, 0, 0)))
+        events = between(self._trace, minutes_around(self._minutes, 0, 0))
         # Neither reasons nor scores are told of single copies, which are most of a trace.
         others = events.where(F.col("class").isin(schema.RARE, schema.OTHER))
         made = [(schema.COUNTERS, counters(events))]
@@ -247,7 +248,7 @@ class _Step:
         """Publications and deliveries; the minutes that were made, those of clocks included."""
         self._say(schema.PUBLICATIONS)
         around = minutes_around(minutes, self._margin_us, self._margin_us)
-        rare = self._class(schema.RARE).where(within("time", around))
+        rare = between(self._class(schema.RARE), around)
         published = publications(rare, state.promises, self._margin_us).where(in_minutes(minutes))
         self._lake.replace_minutes(schema.PUBLICATIONS, published.coalesce(1), minutes)
         self._make_deliveries(state, minutes, None)
@@ -275,12 +276,12 @@ class _Step:
         self._say(schema.DELIVERIES)
         margin = self._margin_us
         around = minutes_around(minutes, 2 * margin, 2 * margin)
-        near = within("time", minutes_around(minutes, margin, 2 * margin))
+        near = minutes_around(minutes, margin, 2 * margin)
         published = self._lake.read(schema.PUBLICATIONS).where(within("minute", around))
         made = Deliveries(
             Sources(
-                copies=self._class(schema.COPIES).where(near),
-                asked=self._class(schema.ASKED).where(near),
+                copies=between(self._class(schema.COPIES), near),
+                asked=between(self._class(schema.ASKED), near),
                 publications=published,
                 subscriptions=state.members(minutes[0] - MINUTE_US),
                 names=self._names(state, published, around),

@@ -21,9 +21,11 @@ from rumormill.pipeline.silver import runs as running
 from rumormill.pipeline.silver.columns import (
     HOUR_US,
     MINUTE_US,
+    between,
     in_minutes,
     literal,
     minute_of,
+    minutes_around,
     settled,
     within,
 )
@@ -65,7 +67,7 @@ class State:
 
         rare = trace.where(F.col("class") == schema.RARE)
         self._rare = rare.where(F.col("time") >= literal(self.since_us))
-        self._lately = rare.where(in_minutes(self._minutes, "time"))
+        self._lately = between(rare, minutes_around(self._minutes, 0, 0))
 
     def work(self) -> dict[str, tuple[Sequence[str], Callable[[], None]]]:
         """What makes them, each after those that it reads; ``counters`` are there before."""
@@ -186,7 +188,7 @@ class State:
         minutes = {row.minute for row in rows}
         if not minutes:
             return pieces.unionByName(running.quiet_activity(counted))
-        events = self._trace.where(in_minutes(minutes, "time"))
+        events = between(self._trace, minutes_around(minutes, 0, 0))
         return pieces.unionByName(running.activity(counted, events, at))
 
     def _without(self, split: DataFrame, stored: DataFrame) -> DataFrame:

@@ -53,20 +53,31 @@ def minutes_around(minutes: Iterable[int], before_us: int, after_us: int) -> lis
     return spans
 
 
-MANY: Final = 100
+MANY: Final = 200
+"""Minutes that are named one by one; of more, Iceberg would not look at what a manifest holds."""
+
+MOST: Final = 100
 """Ranges that a row is compared with one by one."""
+
+NO_MINUTE: Final = -1
+"""Not the begin of any minute: a set of one value Spark would take for that value."""
 
 
 def within(time: str, spans: Sequence[Span]) -> Column:
     """Whether a time is in one of the ranges; files and partitions can be chosen by it.
 
-    Many of them are said twice: as few that hold them all, which Iceberg goes by, and as a set of
+    Of whole minutes as a set: Spark writes other constants into the code that it compiles, so what
+    was compiled for one step would not serve the next, and each would begin cold.
+
+    Many ranges are said twice: as few that hold them all, which Iceberg goes by, and as a set of
     minutes, since thousands of comparisons for each row take long, and longer to compile.
     """
-    if len(spans) <= MANY:
-        return _in_ranges(time, spans)
+    if time == "minute" and sum(end - begin for begin, end in spans) <= MANY * MINUTE_US:
+        return _in_set(time, spans)
+    if len(spans) <= MOST:
+        return in_ranges(time, spans)
     exactly = _in_set(time, spans) if time == "minute" else _in_pieces(time, spans)
-    return _in_ranges(time, fewer(spans)) & exactly
+    return in_ranges(time, fewer(spans)) & exactly
 
 
 def in_minutes(minutes: Iterable[int], column: str = "minute") -> Column:
@@ -74,7 +85,21 @@ def in_minutes(minutes: Iterable[int], column: str = "minute") -> Column:
     return within(column, minutes_around(minutes, 0, 0))
 
 
-def fewer(spans: Sequence[Span], most: int = MANY) -> list[Span]:
+def between(rows: DataFrame, spans: Sequence[Span], time: str = "time") -> DataFrame:
+    """The rows of some ranges of any times, which files are chosen by.
+
+    Compiled apart from what is done with them, as the ranges stand in the code as constants:
+    what comes after it is then the same code in each step. (To coalesce into more tasks than there
+    are changes nothing but that.)
+    """
+    return rows.where(within(time, spans)).coalesce(ALL_TASKS)
+
+
+ALL_TASKS: Final = 1 << 30
+"""More than any frame has."""
+
+
+def fewer(spans: Sequence[Span], most: int = MOST) -> list[Span]:
     """At most so many ranges that hold all of these: those nearest to each other are joined.
 
     >>> fewer([(0, 1), (2, 3), (90, 91)], 2)
@@ -90,7 +115,9 @@ def fewer(spans: Sequence[Span], most: int = MANY) -> list[Span]:
     ]
 
 
-def _in_ranges(time: str, spans: Sequence[Span]) -> Column:
+def in_ranges(time: str, spans: Sequence[Span]) -> Column:
+    """Whether a time is in one of the ranges, of which there are few; Iceberg knows which hold
+    whole partitions."""
     column = F.col(time)
     return _any_of([(column >= literal(begin)) & (column < literal(end)) for begin, end in spans])
 
@@ -112,7 +139,9 @@ def _in_set(minute: str, spans: Sequence[Span]) -> Column:
         for begin, end in spans
         for micros in range(begin + -begin % MINUTE_US, end, MINUTE_US)
     }
-    return _one_of(f"`{minute}`", [f"timestamp_micros({micros})" for micros in sorted(each)])
+    return _one_of(
+        f"`{minute}`", [f"timestamp_micros({micros})" for micros in [NO_MINUTE, *sorted(each)]]
+    )
 
 
 def _in_pieces(time: str, spans: Sequence[Span]) -> Column:
@@ -132,7 +161,7 @@ def _in_pieces(time: str, spans: Sequence[Span]) -> Column:
 
 def _one_of(value: str, others: Sequence[str]) -> Column:
     """As text, that Java reads at once: a call for each of thousands would take seconds."""
-    return F.expr(f"{value} in ({', '.join(others)})") if others else F.lit(False)
+    return F.expr(f"{value} in ({', '.join(others)})")
 
 
 def count_of_event() -> Column:

@@ -62,6 +62,8 @@ class Deliveries:
         self._margin_us = margin_us
         self._names = settled(_numbered_names(sources.names))
         self._messages = settled(self._numbered(sources.publications))
+        # Others are there to tell whose a copy is; and, of newest values, who had a newer one.
+        self._followed = self._messages if sources.newest else self._messages.where("wanted")
         self._sources = sources
 
     # ---- of publications
@@ -124,7 +126,7 @@ class Deliveries:
         )
         message = F.shiftrightunsigned("cell", 24)
         node = F.col("cell").bitwiseAND(F.lit(NAMES - 1)).cast("int")
-        told = self._messages.select(
+        told = self._followed.select(
             "message",
             "minute",
             F.coalesce("publisher_number", F.lit(-1)).alias("publisher"),
@@ -137,7 +139,7 @@ class Deliveries:
         )
 
     def _copies(self) -> DataFrame:
-        messages = self._messages.select(*MESSAGE, "message", "from_us", "to_us", "published_us")
+        messages = self._followed.select(*MESSAGE, "message", "from_us", "to_us", "published_us")
         micros = F.unix_micros("time")
         copies = (
             self._sources.copies
@@ -162,7 +164,7 @@ class Deliveries:
     def _expected(self) -> DataFrame:
         """Members of the topics of messages, of whom these are expected."""
         members = self._sources.subscriptions.select("network", "topic", "node", *LIMITS)
-        published = self._messages.select(
+        published = self._followed.select(
             "network", "topic", "message", "publisher", "published_at", "minute"
         )
         pairs = published.join(F.broadcast(members), ["network", "topic"])
@@ -189,7 +191,7 @@ class Deliveries:
 
     def _described(self, followed: DataFrame) -> DataFrame:
         """With names for numbers, and times for what passed since the publication."""
-        messages = self._messages.drop("minute", "publisher_number", "from_us", "to_us")
+        messages = self._followed.drop("minute", "publisher_number", "from_us", "to_us")
         rows = followed.join(F.broadcast(messages), "message")
         rows = rows.withColumn("minute", F.timestamp_micros("minute"))
         for role in ("node", "peer"):
