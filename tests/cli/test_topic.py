@@ -70,7 +70,7 @@ def test_trust_is_given_and_taken_in_a_file(capsys: pytest.CaptureFixture[str]) 
     assert (said["issuer"], said["peer"], said["file"]) == (ann, bob, "c.trust")
     assert told(capsys, "topic", "show", "c.topic")["trusted"] == f"{ann}, {bob}"
     told(capsys, "topic", "trust", "add", "cid.key", *where, "bob.key")
-    told(capsys, "topic", "trust", "revoke", bob, *where, "ann.key")
+    told(capsys, "topic", "trust", "REVOKE", bob, *where, "ann.key")
     shown = told(capsys, "topic", "show", "c.topic")
     assert (shown["trusted"], shown["banned"]) == (ann, bob)
     code, out, _ = run(capsys, "topic", "trust", "add", bob, *where, "ann.key")
