@@ -62,6 +62,18 @@ def test_keys_are_rotated_until_the_reserve_is_empty(capsys: pytest.CaptureFixtu
     assert code == 2 and "make a new topic" in err
 
 
+@pytest.mark.parametrize("kind", [("--enc", "wot"), ("--enc", "none")])
+def test_a_topic_without_shared_keys_has_none_to_rotate(
+    capsys: pytest.CaptureFixture[str], kind: tuple[str, str]
+) -> None:
+    (ann,) = make_keys(capsys, "ann")
+    told(capsys, "topic", "create", "club", "--auth", "wot", "--publisher", ann, *kind,
+         "--out", "c.topic")  # fmt: skip
+    code, _, err = run(capsys, "topic", "rotate", "--topic-file", "c.topic")
+    assert code == 2 and "'club' has no shared keys" in err and len(err.splitlines()) == 1
+    assert not list(Path().glob("c.[!t]*"))
+
+
 def test_trust_is_given_and_taken_in_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     ann, bob, _ = make_keys(capsys, "ann", "bob", "cid")
     told(capsys, "topic", "create", "club", "--auth", "wot", "--publisher", ann, "--out", "c.topic")

@@ -118,6 +118,8 @@ def rotate_topic(path: Path) -> Mapping[str, Any]:
     """Put the next key of the reserve into use, beside those that are."""
     topic = load_topic(path)
     descriptor = topic.descriptor
+    if descriptor.encryption.mode is not EncryptionMode.SHAREDKEY:
+        raise ConfigError("enc", f"{descriptor.name!r} has no shared keys: it is not 'shared-key'")
     with locked(topic):
         reserve = load_keys(topic.beside(RESERVE), descriptor)
         if not reserve:
