@@ -62,6 +62,20 @@ def test_keys_are_rotated_until_the_reserve_is_empty(capsys: pytest.CaptureFixtu
     assert code == 2 and "make a new topic" in err
 
 
+def test_a_rotation_that_was_cut_short_does_not_pass_for_the_next_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told(capsys, "topic", "create", "weather", "--enc", "shared-key", "--keys", "3",
+         "--out", "weather.topic")  # fmt: skip
+    before = Path("weather.reserve").read_bytes()
+    first = told(capsys, "topic", "rotate", "--topic-file", "weather.topic")
+    Path("weather.reserve").write_bytes(before)  # as if killed between the two files
+    second = told(capsys, "topic", "rotate", "--topic-file", "weather.topic")
+    assert [each["keys"] for each in (first, second)] == [f"{n} of 3 in use here" for n in (2, 3)]
+    assert second["reserve"] == 0
+    assert len(set(json.loads(Path("weather.keys").read_text())["keys"])) == 3
+
+
 @pytest.mark.parametrize("kind", [("--enc", "wot"), ("--enc", "none")])
 def test_a_topic_without_shared_keys_has_none_to_rotate(
     capsys: pytest.CaptureFixture[str], kind: tuple[str, str]
