@@ -62,6 +62,32 @@ def test_keys_are_rotated_until_the_reserve_is_empty(capsys: pytest.CaptureFixtu
     assert code == 2 and "make a new topic" in err
 
 
+def test_a_rotation_that_was_cut_short_does_not_pass_for_the_next_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told(capsys, "topic", "create", "weather", "--enc", "shared-key", "--keys", "3",
+         "--out", "weather.topic")  # fmt: skip
+    before = Path("weather.reserve").read_bytes()
+    first = told(capsys, "topic", "rotate", "--topic-file", "weather.topic")
+    Path("weather.reserve").write_bytes(before)  # as if killed between the two files
+    second = told(capsys, "topic", "rotate", "--topic-file", "weather.topic")
+    assert [each["keys"] for each in (first, second)] == [f"{n} of 3 in use here" for n in (2, 3)]
+    assert second["reserve"] == 0
+    assert len(set(json.loads(Path("weather.keys").read_text())["keys"])) == 3
+
+
+@pytest.mark.parametrize("kind", [("--enc", "wot"), ("--enc", "none")])
+def test_a_topic_without_shared_keys_has_none_to_rotate(
+    capsys: pytest.CaptureFixture[str], kind: tuple[str, str]
+) -> None:
+    (ann,) = make_keys(capsys, "ann")
+    told(capsys, "topic", "create", "club", "--auth", "wot", "--publisher", ann, *kind,
+         "--out", "c.topic")  # fmt: skip
+    code, _, err = run(capsys, "topic", "rotate", "--topic-file", "c.topic")
+    assert code == 2 and "'club' has no shared keys" in err and len(err.splitlines()) == 1
+    assert not list(Path().glob("c.[!t]*"))
+
+
 def test_trust_is_given_and_taken_in_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     ann, bob, _ = make_keys(capsys, "ann", "bob", "cid")
     told(capsys, "topic", "create", "club", "--auth", "wot", "--publisher", ann, "--out", "c.topic")
@@ -70,7 +96,7 @@ def test_trust_is_given_and_taken_in_a_file(capsys: pytest.CaptureFixture[str]) 
     assert (said["issuer"], said["peer"], said["file"]) == (ann, bob, "c.trust")
     assert told(capsys, "topic", "show", "c.topic")["trusted"] == f"{ann}, {bob}"
     told(capsys, "topic", "trust", "add", "cid.key", *where, "bob.key")
-    told(capsys, "topic", "trust", "revoke", bob, *where, "ann.key")
+    told(capsys, "topic", "trust", "REVOKE", bob, *where, "ann.key")
     shown = told(capsys, "topic", "show", "c.topic")
     assert (shown["trusted"], shown["banned"]) == (ann, bob)
     code, out, _ = run(capsys, "topic", "trust", "add", bob, *where, "ann.key")

@@ -30,7 +30,7 @@ topic_app = typer.Typer(
 trust_app = typer.Typer(
     name="trust",
     help="Say on a topic's web of trust whom you trust, or take it back.",
-    context_settings=HELP,
+    context_settings={**HELP, "token_normalize_func": str.lower},  # ADD and REVOKE will do, too
     no_args_is_help=False,
     rich_markup_mode=None,
 )

@@ -56,3 +56,17 @@ def test_puts_that_were_on_the_way_to_a_crashed_node_do_not_cost_it_the_place_la
     publish_for(swarm, 0.1)
     swarm.simulation.run_for(0.1)
     assert newest(swarm, "node-3") == newest(swarm, "node-0")
+
+
+def test_a_node_that_is_back_just_before_old_questions_run_out_is_asked_whether_it_is() -> None:
+    swarm = swarm_of(4)
+    publish_for(swarm, 1.0)
+    swarm.simulation.crash("node-2")
+    publish_for(swarm, 1.0)
+    swarm.simulation.run_for(0.9)
+    swarm.restart("node-2")
+    # It asks the others while they still take it for there; then what they asked before runs out.
+    swarm.simulation.run_for(1.5)
+    assert swarm.known_by()["node-2"] == 3
+    publish_for(swarm, 0.1)
+    assert newest(swarm, "node-2") == newest(swarm, "node-0")

@@ -19,6 +19,7 @@ from rumormill.cli.words.sentences import UsageError
 from rumormill.core.errors import ConfigError
 from rumormill.live.family import DemoAct, Family
 from rumormill.live.family.families import families
+from tests.helpers.cli.command import PATIENCE
 
 Start = Callable[..., Any]
 FEW = ("--nodes", "4", "--messages", "60", "--rate", "20", "--json")
@@ -30,7 +31,7 @@ def workers_of(demo: Any) -> dict[int, psutil.Process]:
 
 
 def gone(processes: dict[int, psutil.Process]) -> bool:
-    _, alive = psutil.wait_procs(list(processes.values()), timeout=10)
+    _, alive = psutil.wait_procs(list(processes.values()), timeout=PATIENCE)
     return not alive
 
 

@@ -79,11 +79,12 @@ def test_status_lines_count_peers_and_messages(start: Start) -> None:
     assert node.event("status")["peers"] == 0
     sub = start("sub", "weather", "--peer", address, "--json")
     sub.event("ready")
+    while node.event("status")["topics"]["weather"]["subscribers"] < 1:
+        pass  # what the subscriber wants is on its way
     pub = start("pub", "weather", "--peer", address, "--data", "x")
     assert pub.end() == 0
-    while node.event("status")["topics"]["weather"]["messages"] < 1:
+    while (status := node.event("status"))["topics"]["weather"]["messages"] < 1:
         pass
-    status = node.event("status")
     assert status["topics"]["weather"]["subscribers"] == 1
     assert status["counters"]["delivered"] == 1
 

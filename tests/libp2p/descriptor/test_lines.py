@@ -31,6 +31,17 @@ def test_an_untrusted_message_dies_at_the_first_node_that_knows_the_descriptor()
         assert network.events(name, REJECTED) == []
 
 
+def test_what_is_not_encrypted_is_read_by_who_knows_nothing_of_the_descriptor() -> None:
+    topic = descriptor("key", ["ann"])
+    network = PrivateNetwork(LINE)
+    network.know(["ann"], topic)
+    network.subscribe(LINE, topic)
+    network.run(3.0)
+    network.publish("ann", topic, b"rain at noon")
+    network.run(3.0)
+    assert all(network.got(name) == [b"rain at noon"] for name in LINE)
+
+
 def test_a_node_without_the_key_relays_what_it_cannot_read() -> None:
     keys, hashes = shared()
     topic = descriptor("key", ["ann"], "shared-key", hashes)

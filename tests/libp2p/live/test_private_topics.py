@@ -138,6 +138,22 @@ async def test_trust_and_revocation_reach_other_nodes_and_their_files(
         assert bob.trusted(theirs) == (keys["ann"],)  # it has not forgotten
 
 
+async def test_whoever_is_trusted_elsewhere_hears_of_it_before_it_publishes(
+    tmp_path: Path, keys: dict[str, str]
+) -> None:
+    topic = made(tmp_path, auth="wot")
+    async with nodes(tmp_path, "ann", "bob") as (ann, bob):
+        messages = ann.subscribe(topic)
+        ann.trust(topic, keys["bob"])
+        # All that bob has is the descriptor, and ann's address.
+        assert (await bob.publish(topic.descriptor, b"rain", ready=30)).reached
+        assert (await messages.get(timeout=10)).data == b"rain"
+        ann.revoke(topic, keys["bob"])
+        await until(lambda: keys["bob"] not in bob.trusted(topic.descriptor))
+        with pytest.raises(LocalProtocolError, match="trusts it not"):
+            await bob.publish(topic.descriptor, b"snow", ready=0.1)
+
+
 async def test_what_the_commands_write_is_noticed_by_a_node_that_runs(
     tmp_path: Path, keys: dict[str, str]
 ) -> None:

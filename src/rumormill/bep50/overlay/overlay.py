@@ -207,7 +207,9 @@ class Overlay:
         asked_at = pending.deadline - self._common.parameters.query_timeout
         # What was asked before its latest answer says nothing about how it is now.
         if entry is None or entry.answered_at <= asked_at:
-            self.table.failed(peer, now)
+            lost = self.table.failed(peer, now)
+            if lost and entry is not None and entry.called_at > asked_at:
+                self.get(peer)  # it has called since: it may have been gone and be back
         if pending.kind == PUT:
             duties.forwarding.unanswered(self, peer, pending.context)
             return

@@ -44,7 +44,10 @@ DataFile = Annotated[
 Ready = Annotated[
     float,
     typer.Option(
-        "--ready", min=0, metavar="SECONDS", help="Wait so long for the first subscriber."
+        "--ready",
+        min=0,
+        metavar="SECONDS",
+        help="Wait so long for the first subscriber, and on a web of trust to be trusted.",
     ),
 ]
 

@@ -70,6 +70,11 @@ class PrivateTopic:
         """Whether messages of the author are welcome."""
         return self.open_to_all or author in self.trust.trusted(now)
 
+    def awaits_trust(self, now: float) -> bool:
+        """Whether we may not publish, and what others say of trust may change that."""
+        by_trust = self.descriptor.auth.mode is AuthMode.WOT
+        return by_trust and not self.may_publish(self.us, now)
+
     def look_at_trust(self, now: float) -> None:
         """Notice it if somebody began or ceased to be trusted."""
         trusted = self.trust.trusted(now)

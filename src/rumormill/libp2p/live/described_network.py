@@ -163,6 +163,13 @@ class DescribedNetwork(OtherPublications):
 
     # ---- trust
 
+    def _awaits_trust(self, topics: tuple[str, ...]) -> bool:
+        """Whether a web of trust has yet to tell us that we may publish on one of the topics."""
+        if not self._private.topics:
+            return False
+        known = [topic for topic in map(self._private.topic, topics) if topic is not None]
+        return any(topic.awaits_trust(self._driver.now()) for topic in known)
+
     def trust(self, topic: AnyTopic, peer: str, until: float | None = None) -> None:
         """Say on the topic's web of trust that we trust a peer, until a time (in a year).
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
 from rumormill.core.ed25519 import use_native
-from rumormill.core.errors import LocalProtocolError
+from rumormill.core.errors import LocalProtocolError, NotReadyError
 from rumormill.core.machine import (
     Hold,
     Publish,
@@ -89,6 +89,8 @@ class Libp2pNetwork(DescribedNetwork, PeerChoices):
     repeatable: ClassVar[frozenset[str]] = frozenset(
         (STREAM_REFUSED, STREAM_LOST, EXTENSION_TESTED, PARTS_TAKEN, PARTS_OFFERED)
     ).union(DISCOVERY_REPEATABLE, descriptor_events.REPEATABLE)
+
+    shifts: ClassVar[frozenset[str]] = DescribedNetwork.shifts | {descriptor_events.TRUST_CHANGED}
 
     def __init__(self, name: str, settings: Libp2pSettings) -> None:
         key_file = settings.live.key_file
@@ -214,12 +216,17 @@ class Libp2pNetwork(DescribedNetwork, PeerChoices):
     # ---- publish
 
     def _has_targets(self, topics: tuple[str, ...]) -> bool:
-        return self._pubsub.has_targets(topics)
+        return self._pubsub.has_targets(topics) and not self._awaits_trust(topics)
 
     async def _wait_ready(self, topics: tuple[str, ...], seconds: float) -> None:
         """Let discovery help: it looks by itself for peers of topics that we take part in only."""
         self._driver.feed(PeersWanted(topics, seconds))
-        await super()._wait_ready(topics, seconds)
+        try:
+            await super()._wait_ready(topics, seconds)
+        except NotReadyError:
+            if not self._pubsub.has_targets(topics):
+                raise
+            # Somebody listens, and nobody has told that we are trusted: publishing will say that.
 
     def _has_room(self, topics: tuple[str, ...], size: int) -> bool:
         if not self._pubsub.room.full(topics, size):

@@ -118,13 +118,16 @@ def rotate_topic(path: Path) -> Mapping[str, Any]:
     """Put the next key of the reserve into use, beside those that are."""
     topic = load_topic(path)
     descriptor = topic.descriptor
+    if descriptor.encryption.mode is not EncryptionMode.SHAREDKEY:
+        raise ConfigError("enc", f"{descriptor.name!r} has no shared keys: it is not 'shared-key'")
     with locked(topic):
-        reserve = load_keys(topic.beside(RESERVE), descriptor)
+        keys = load_keys(topic.beside(KEYS), descriptor)
+        # A key is put into use before it leaves the reserve: it is in both if we were killed then.
+        reserve = [key for key in load_keys(topic.beside(RESERVE), descriptor) if key not in keys]
         if not reserve:
             raise ConfigError(
                 KEY, f"there is no key left in {topic.beside(RESERVE)}: make a new topic"
             )
-        keys = load_keys(topic.beside(KEYS), descriptor)
         replace_whole(topic.beside(KEYS), keys_content(descriptor, (*keys, reserve[0])))
         replace_whole(topic.beside(RESERVE), keys_content(descriptor, reserve[1:]))
     return {**describe_topic(path), "reserve": len(reserve) - 1}

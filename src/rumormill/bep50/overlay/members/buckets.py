@@ -10,7 +10,7 @@ class Entry:
     """A node in the table: it answered a query of ours about the topic."""
 
     __slots__ = (
-        "answered_at", "asked_at", "failures", "id", "number", "peer", "put_seq", "puts", "rank",
+        "answered_at", "called_at", "failures", "id", "number", "peer", "put_seq", "puts", "rank",
         "seq", "since", "token", "token_at",
     )  # fmt: skip
 
@@ -32,7 +32,8 @@ class Entry:
         """The newest sequence number that was put to it or is about to be."""
         self.since = now
         self.answered_at = now
-        self.asked_at = now
+        self.called_at = now
+        """When it asked us something last."""
         self.failures = 0
         """Queries in a row that it did not answer."""
 

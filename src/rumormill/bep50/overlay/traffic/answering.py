@@ -127,7 +127,10 @@ class Answering:
         arguments, method = query.arguments, query.method
         shown = self._shows_token(arguments, peer, now)
         self._toll.charge(peer, prices.ANSWER, proven=shown)
-        known = overlay.table.entry(peer) is not None
+        entry = overlay.table.entry(peer)
+        known = entry is not None
+        if entry is not None:
+            entry.called_at = now
         proven = known or shown or self._proofs.proven(peer, now)
         if method == PING:
             values = dict(self._own)
