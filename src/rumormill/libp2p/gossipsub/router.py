@@ -186,9 +186,10 @@ class GossipsubRouter(Router):
         """Hardly anything is read of a graylisted peer, and little of one that the gater stops."""
         if self._standing_of(peer) < self._graylist and peer not in self._direct:
             return "subscriptions"
-        if self._gater is None or peer in self._direct:
+        gater = self._gater
+        if gater is None or not gater.throttled or peer in self._direct:
             return "all"
-        return self._gater.admission(peer, now)
+        return gater.admission(peer, now)
 
     # ---- whom to send to
 
