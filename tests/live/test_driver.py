@@ -284,6 +284,26 @@ class Answer(NamedTuple):
     to: object
 
 
+async def test_a_turn_that_takes_long_is_warned_of_once_and_counted(
+    machine: FakeMachine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = [time.monotonic()]
+    monkeypatch.setattr("rumormill.live.driver.monotonic", lambda: clock[0])
+    driver = started(machine, {})
+
+    def take(seconds: float) -> list[object]:
+        clock[0] += seconds
+        return []
+
+    for seconds in (0.05, 0.3, 0.2):
+        machine.on_wake = lambda seconds=seconds: take(seconds)  # type: ignore[misc]
+        driver.wake()
+    assert driver.counters["slow_wake"] == 2
+    (record,) = caplog.records
+    assert record.message.startswith("one turn took 0.3 s")
+    driver.stop()
+
+
 async def test_a_question_returns_the_effect_that_answers_it(machine: FakeMachine) -> None:
     done: list[str] = []
     machine.answer = lambda input: [Note("before"), Answer(input), Note("after"), Answer("later")]
