@@ -3,7 +3,8 @@
 =========== =========================================================
 usefulness  the peer
 =========== =========================================================
-3           has brought a message lately that was new and valid
+3           has brought a message lately that was new and valid, or a copy of
+            one while it was being checked
 2           is in a mesh of ours: it gets every message from us
 1           listens to a topic that we listen to, or publish on
 0           is there, and nothing else

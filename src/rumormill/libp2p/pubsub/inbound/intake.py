@@ -295,6 +295,8 @@ class Intake:
             self.recent.add(message)
         if self.replays is not None:
             self._note_author(self.replays, message, now)
+        if len(holders) > 1:
+            self._note_brought(holders, now)
         copies: tuple[tuple[Peer, WireMessage], ...] = ()
         if self._tell_duplicate and (check.copies or len(holders) > 1):
             copies = self._copies(check)
@@ -311,6 +313,13 @@ class Intake:
         for peer, copy in copies:
             for tell_copy in self._tell_duplicate:
                 tell_copy(copy, peer, now)
+
+    def _note_brought(self, holders: dict[Peer, None], now: float) -> None:
+        """Whoever sent it while it was being checked was as quick as one can ask."""
+        for peer in holders:
+            state = self._pubsub.peers.get(peer)
+            if state is not None:
+                state.brought = now
 
     def _note_author(self, replays: Replays, message: WireMessage, now: float) -> None:
         forgotten = replays.delivered(message, now)
