@@ -60,6 +60,7 @@ async def test_what_a_node_counts_can_be_read_by_prometheus(
     assert one(found, "rumormill_topic_subscribers", topic="weather") == 0
     assert one(found, "rumormill_topic_mesh_peers", topic="weather") == 0
     assert one(found, "rumormill_table_entries", table="subscriptions") == 1
+    assert one(found, "rumormill_table_entries", table="seen") == 1
     assert one(found, "rumormill_peers", node=network.id) == 0
 
 
