@@ -35,6 +35,16 @@ def test_the_printed_table_has_every_attack_with_its_alerts_and_each_passed() ->
         assert (told, verdict) == (set(scenario.alerts), "pass"), scenario.name
 
 
+def test_with_as_many_sybils_as_it_takes_by_default_every_attack_passed_too() -> None:
+    attacks, cold_boot = re.findall(
+        r"```console\n(.*?)```", section("With 20 Sybils for each"), re.DOTALL
+    )
+    lines = attacks.splitlines()[3:]
+    names = [re.split(r" {2,}", line)[0] for line in lines]
+    assert names == list(ATTACKS)
+    assert all(line.endswith(" pass") for line in (*lines, *cold_boot.splitlines()[3:]))
+
+
 def test_what_each_attack_does_is_what_its_scenario_says() -> None:
     told = [tuple(row) for row in rows(section("Each attack"))]
     attacks = [each for each in ATTACKS.values() if each.attacker is not None]
