@@ -284,7 +284,7 @@ class Answer(NamedTuple):
     to: object
 
 
-async def test_a_turn_that_takes_long_is_warned_of_once_and_counted(
+async def test_turns_that_take_long_are_counted_and_the_first_stall_is_warned_of(
     machine: FakeMachine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock = [time.monotonic()]
@@ -295,12 +295,13 @@ async def test_a_turn_that_takes_long_is_warned_of_once_and_counted(
         clock[0] += seconds
         return []
 
-    for seconds in (0.05, 0.3, 0.2):
+    for seconds in (0.05, 0.3, 2.0, 3.0):
         machine.on_wake = lambda seconds=seconds: take(seconds)  # type: ignore[misc]
         driver.wake()
-    assert driver.counters["slow_wake"] == 2
+    assert driver.counters["slow_wake"] == 3
+    assert driver.counters["slow_wake.stalled"] == 2
     (record,) = caplog.records
-    assert record.message.startswith("one turn took 0.3 s")
+    assert record.message.startswith("one turn took 2.0 s")
     driver.stop()
 
 

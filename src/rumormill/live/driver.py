@@ -38,7 +38,10 @@ SHORTEST_TIMER = 0.001
 
 SLOW_WAKE = 0.1
 """Seconds that what a machine puts off to the end of a turn may take, heartbeats among it, before
-that is told: everything else waits meanwhile."""
+that is counted: everything else waits meanwhile."""
+
+STALLED = 1.0
+"""From so many on, whoever runs it is told, once: whole heartbeats are missed."""
 
 SOON = float("-inf")
 """When a timer is due that fires at the end of this turn: before any other time."""
@@ -207,7 +210,10 @@ class Driver(Generic[InputT]):
     def _was_slow(self, seconds: float) -> None:
         """Count that everything had to wait for so long."""
         self._counters["slow_wake"] += 1
-        if self._counters["slow_wake"] == 1:
+        if seconds < STALLED:
+            return
+        self._counters["slow_wake.stalled"] += 1
+        if self._counters["slow_wake.stalled"] == 1:
             log.warning(
                 "one turn took %.1f s, and all else waited; further ones are only counted", seconds
             )
