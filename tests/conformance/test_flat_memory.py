@@ -98,7 +98,9 @@ def test_every_table_of_every_node_stays_within_what_the_traffic_explains(ten_mi
         "exchange_dialed": 0, "exchange_budgets": 0, "promises": 8, "direct_peers": 0,
         "blacklisted": 0, "dont_want": 0, "dont_want_told": 0, "behind": 8, "losing": 0,
         "relays": 0, "extensions_agreed": 0, "extensions_heard": 8, "recent": MOST_MESSAGES,
-        "barred_topics": 0,
+        "barred_topics": 0, "topics_with_peers": 2, "peers_with_topics": 8,
+        "check_bytes": RATE * 2 * 1024, "asked_ids": RATE * 6, "gossip_budgets": 8,
+        "direct_dials": 0, "extensions_awaited": 8,
     }  # fmt: skip
     assert set(expected) == set(ten_minutes.largest)
     for key, size in ten_minutes.largest.items():

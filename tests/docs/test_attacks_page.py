@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import tomllib
 
+import pytest
+
 from rumormill.libp2p.attacks import ATTACKS
 from rumormill.libp2p.attacks.catalogue import AMONG_STRANGERS
 from rumormill.libp2p.attacks.recording import network_name
@@ -33,6 +35,20 @@ def test_the_printed_table_has_every_attack_with_its_alerts_and_each_passed() ->
         *_, alerts, verdict = re.split(r" {2,}", line.strip())
         told = set() if alerts == "-" else set(alerts.split(", "))
         assert (told, verdict) == (set(scenario.alerts), "pass"), scenario.name
+
+
+@pytest.mark.parametrize(
+    ("title", "names"),
+    [
+        ("With 20 Sybils for each", list(ATTACKS)),
+        ("With 40 Sybils for each", [*list(ATTACKS)[:10], "cold boot"]),
+    ],
+)
+def test_with_more_sybils_every_attack_passed_too(title: str, names: list[str]) -> None:
+    (block,) = re.findall(r"```console\n(.*?)```", section(title), re.DOTALL)
+    lines = [line for line in block.splitlines() if re.search(r" (pass|FAIL)$", line)]
+    assert [re.split(r" {2,}", line)[0] for line in lines] == names
+    assert all(line.endswith(" pass") for line in lines)
 
 
 def test_what_each_attack_does_is_what_its_scenario_says() -> None:

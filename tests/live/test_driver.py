@@ -284,6 +284,27 @@ class Answer(NamedTuple):
     to: object
 
 
+async def test_turns_that_take_long_are_counted_and_the_first_stall_is_warned_of(
+    machine: FakeMachine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = [time.monotonic()]
+    monkeypatch.setattr("rumormill.live.driver.monotonic", lambda: clock[0])
+    driver = started(machine, {})
+
+    def take(seconds: float) -> list[object]:
+        clock[0] += seconds
+        return []
+
+    for seconds in (0.05, 0.3, 2.0, 3.0):
+        machine.on_wake = lambda seconds=seconds: take(seconds)  # type: ignore[misc]
+        driver.wake()
+    assert driver.counters["slow_wake"] == 3
+    assert driver.counters["slow_wake.stalled"] == 2
+    (record,) = caplog.records
+    assert record.message.startswith("one turn took 2.0 s")
+    driver.stop()
+
+
 async def test_a_question_returns_the_effect_that_answers_it(machine: FakeMachine) -> None:
     done: list[str] = []
     machine.answer = lambda input: [Note("before"), Answer(input), Note("after"), Answer("later")]

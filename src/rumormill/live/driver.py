@@ -36,6 +36,13 @@ Kind = TypeVar("Kind")
 SHORTEST_TIMER = 0.001
 """Seconds. Event loops count in milliseconds; a shorter timer would fire early, again and again."""
 
+SLOW_WAKE = 0.1
+"""Seconds that what a machine puts off to the end of a turn may take, heartbeats among it, before
+that is counted: everything else waits meanwhile."""
+
+STALLED = 1.0
+"""From so many on, whoever runs it is told, once: whole heartbeats are missed."""
+
 SOON = float("-inf")
 """When a timer is due that fires at the end of this turn: before any other time."""
 
@@ -158,11 +165,15 @@ class Driver(Generic[InputT]):
             self._timer.cancel()
         self._timer, self._timer_at = None, float("inf")
         self._busy = True
+        began = monotonic()
         try:
-            self._carry_out(self._wake(monotonic() + self._offset))
+            self._carry_out(self._wake(began + self._offset))
         finally:
             self._busy = False
             self._arm()
+            took = monotonic() - began
+            if took > SLOW_WAKE:
+                self._was_slow(took)
 
     def _carry_out(self, effects: Sequence[object]) -> None:
         handlers, inbox = self._handlers, self._inbox
@@ -194,6 +205,17 @@ class Driver(Generic[InputT]):
                 "the effect %s could not be carried out; further failures are only counted",
                 name,
                 exc_info=True,
+            )
+
+    def _was_slow(self, seconds: float) -> None:
+        """Count that everything had to wait for so long."""
+        self._counters["slow_wake"] += 1
+        if seconds < STALLED:
+            return
+        self._counters["slow_wake.stalled"] += 1
+        if self._counters["slow_wake.stalled"] == 1:
+            log.warning(
+                "one turn took %.1f s, and all else waited; further ones are only counted", seconds
             )
 
     # ---- the timer

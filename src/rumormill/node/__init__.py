@@ -2,6 +2,7 @@
 
     GET  /v1/node                                who this is, and how far its spool reaches
     GET  /v1/topics                              topics, and who listens
+    GET  /metrics                                counters and sizes, for Prometheus
     GET  /v1/spool/{kind}/offsets[?time_us=N]    which records there are
     GET  /v1/spool/{kind}/records?start=A&end=B  those records, as an Arrow IPC stream
     POST /v1/publish                             one message, as JSON

@@ -18,6 +18,7 @@ from rumormill.live.network import Network
 from rumormill.node.connections import Connections
 from rumormill.node.guard import Guard, Refusal, on_http_error, on_refusal
 from rumormill.node.ledger import Ledger
+from rumormill.node.metrics import CONTENT_TYPE, exposition
 from rumormill.node.publish_routes import PublishRoutes
 from rumormill.node.settings import HttpSettings
 from rumormill.node.spool_routes import SpoolRoutes
@@ -45,11 +46,14 @@ class HttpState(NamedTuple):
 
     def describe(self) -> dict[str, Any]:
         """As ``/v1/node`` tells it."""
-        connections = self.connections
-        sizes: dict[str, int] = {}
-        if connections is not None:
-            sizes = {**connections.sizes(), "max_connections": connections.most}
+        sizes = self.sizes()
+        if self.connections is not None:
+            sizes["max_connections"] = self.connections.most
         return {**sizes, "counters": dict(self.tally.counters)}
+
+    def sizes(self) -> dict[str, int]:
+        """Connections and what is kept of them."""
+        return {} if self.connections is None else self.connections.sizes()
 
 
 def build_app(
@@ -64,6 +68,7 @@ def build_app(
         routes=[
             Route("/v1/node", description.node),
             Route("/v1/topics", description.topics),
+            Route("/metrics", description.metrics),
             *spool.routes,
             *PublishRoutes(parts.networks, ledger).routes,
         ],
@@ -112,3 +117,7 @@ class _Description:
             for topic in dict.fromkeys((*network.topics, *network.relayed))
         ]
         return JSONResponse({"topics": topics})
+
+    async def metrics(self, request: Request) -> Response:
+        text = exposition(self._parts.networks, self._state.sizes())
+        return Response(text, media_type=CONTENT_TYPE)

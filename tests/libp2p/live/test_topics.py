@@ -70,6 +70,22 @@ async def test_a_randomsub_node_and_a_floodsub_node_understand_each_other() -> N
         assert [(await here.get(timeout=10)).data for _ in range(2)] == [b"rain", b"sun"]
 
 
+async def test_nodes_with_a_protocol_of_their_own_understand_each_other_and_nobody_else() -> None:
+    names = {"/house/1.2.0": "/meshsub/1.2.0"}
+    async with (
+        nodes(2, "gossipsub", protocol_names=names) as (left, right),
+        nodes(1, "gossipsub") as (stranger,),
+    ):
+        messages, unheard = right.subscribe("weather"), stranger.subscribe("weather")
+        await left.connect(right.addresses[0])
+        await left.connect(stranger.addresses[0])
+        await until(lambda: left.counters["pubsub_unavailable.no_common_protocol"])
+        receipt = await left.publish("weather", b"rain", ready=10)
+        assert receipt.peers == (right.id,)
+        assert (await messages.get(timeout=10)).data == b"rain"
+        assert unheard.pending == 0
+
+
 async def test_each_network_has_the_keys_of_its_own_router() -> None:
     with pytest.raises(ConfigError, match="network_size"):
         rumormill.open("gossipsub", network_size=50)

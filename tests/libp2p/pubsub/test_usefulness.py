@@ -93,6 +93,22 @@ def test_a_peer_that_brings_new_messages_is_of_the_most_use_for_a_while() -> Non
     assert use(bench, "ann") == IDLE
 
 
+def test_whoever_brings_a_message_while_it_is_being_checked_was_as_quick() -> None:
+    bench = workbench.floodsub(answer_checks=False)
+    bench.subscribe("weather")
+    for peer in ("ann", "bob", "cyd", "author"):
+        bench.join(peer)
+    rain = signed("author", "weather", b"rain", 1)
+    bench.send_message("ann", rain)
+    bench.send_message("bob", rain)
+    [check] = bench.of(Check)
+    bench.answer(check)
+    bench.send_message("cyd", rain)
+    assert [use(bench, peer) for peer in ("ann", "bob")] == [BROUGHT_MESSAGES] * 2
+    assert use(bench, "cyd") == IDLE, "it came after the verdict"
+    assert use(bench, "author") == IDLE, "it sent us nothing itself"
+
+
 def test_messages_that_are_not_accepted_are_of_no_use() -> None:
     bench = workbench.floodsub()
     bench.subscribe("weather")

@@ -64,8 +64,8 @@ class DirectPeers(HeartbeatPart):
         return [peer for peer in self.addresses if peer in subscribers]
 
     def sizes(self) -> dict[str, int]:
-        """How many there are: as many as the user wants."""
-        return {"direct_peers": len(self.addresses)}
+        """How many there are, as many as the user wants, and how many of them are to be dialed."""
+        return {"direct_peers": len(self.addresses), "direct_dials": len(self._wait)}
 
     # ---- what the user wants
 

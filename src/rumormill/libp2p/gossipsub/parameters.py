@@ -36,6 +36,10 @@ class GossipsubParameters(GaterParameters):
     protocols: tuple[str, ...] | None = None
     """Of the protocols that the router speaks, those that are offered to peers, such as
     ``/meshsub/1.1.0``; by default all. With each peer the highest is spoken that both have."""
+    protocol_names: Mapping[str, str] = Field(default_factory=dict)
+    """Names of your own for protocols of the router, the best first:
+    ``{"/house/1.2.0": "/meshsub/1.2.0"}``. Peers are offered these instead of the usual ones, so
+    that networks stay apart; ``protocols`` may list both."""
     D: int = Field(default=6, ge=0)
     """How many peers a mesh should have."""
     D_low: int = Field(default=4, ge=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -39,6 +40,9 @@ from rumormill.libp2p.pubsub.floodsub import FLOODSUB
 from rumormill.libp2p.pubsub.part import Part
 from rumormill.libp2p.pubsub.router import Admission, PubsubServices, Router
 from rumormill.libp2p.wire.message import WireMessage
+
+PROTOCOL_NAME = re.compile(r"/[!-~]{1,200}")
+"""What a protocol of the user's own may be called."""
 
 
 class GossipsubRouter(Router):
@@ -83,7 +87,7 @@ class GossipsubRouter(Router):
 
     def _make_parts(self, pubsub: PubsubServices, parameters: GossipsubParameters) -> None:
         standing = self.standing
-        candidates = self._candidates = Candidates(pubsub, self.features)
+        candidates = self._candidates = Candidates(pubsub, self._feature_table())
         direct = self._direct = DirectPeers(pubsub, parameters, candidates)
         fanout = self._fanout = Fanout(
             parameters=parameters, candidates=candidates, direct=direct, standing=standing
@@ -166,19 +170,32 @@ class GossipsubRouter(Router):
         unknown = [each for each in self.protocols if each not in self.features]
         if unknown:
             raise LocalProtocolError(f"the table of features has no row for {unknown[0]!r}")
-        for each in self.parameters.protocols or ():
-            if each not in self.protocols:
+        names = self.parameters.protocol_names
+        for name, protocol in names.items():
+            if protocol not in self.protocols:
                 known = ", ".join(self.protocols)
+                raise ConfigError(f"protocol_names.{name}", f"{protocol!r} is none of {known}")
+            if name in self.features or not PROTOCOL_NAME.fullmatch(name):
+                raise ConfigError("protocol_names", f"{name!r} is no name of your own, as /house/1")
+        for each in self.parameters.protocols or ():
+            if each not in self.protocols and each not in names:
+                known = ", ".join((*names, *self.protocols))
                 raise ConfigError("protocols", f"{each!r} is none of {known}")
         if not self.offered():
             raise ConfigError("protocols", "there must be one at least")
 
     def offered(self) -> tuple[str, ...]:
-        """The protocols that the user wants, best first: by default all."""
-        wanted = self.parameters.protocols
+        """The protocols that the user wants, best first: by default all, under names of the
+        user's own if there are any.
+        """
+        names, wanted = tuple(self.parameters.protocol_names), self.parameters.protocols
         if wanted is None:
-            return self.protocols
-        return tuple(each for each in self.protocols if each in wanted)
+            return names or self.protocols
+        return tuple(each for each in (*names, *self.protocols) if each in wanted)
+
+    def _feature_table(self) -> FeatureTable:
+        names = self.parameters.protocol_names
+        return {**self.features, **{name: self.features[names[name]] for name in names}}
 
     # ---- whom to listen to
 
@@ -186,9 +203,10 @@ class GossipsubRouter(Router):
         """Hardly anything is read of a graylisted peer, and little of one that the gater stops."""
         if self._standing_of(peer) < self._graylist and peer not in self._direct:
             return "subscriptions"
-        if self._gater is None or peer in self._direct:
+        gater = self._gater
+        if gater is None or not gater.throttled or peer in self._direct:
             return "all"
-        return self._gater.admission(peer, now)
+        return gater.admission(peer, now)
 
     # ---- whom to send to
 

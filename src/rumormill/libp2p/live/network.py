@@ -144,6 +144,10 @@ class Libp2pNetwork(DescribedNetwork, PeerChoices):
         """Where others can dial us, our peer id included."""
         return self._host.addresses
 
+    def sizes(self) -> dict[str, int]:
+        """See :meth:`Network.sizes`; and what pubsub, its router and the connections keep."""
+        return {**self._pubsub.sizes(), **self._tcp.sizes(), **super().sizes()}
+
     @property
     def peers(self) -> tuple[str, ...]:
         """Whom we are connected to."""

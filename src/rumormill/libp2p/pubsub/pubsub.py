@@ -306,10 +306,11 @@ class Pubsub:
         sizes = {
             "peers": len(self.peers),
             **self._own_topics.sizes(),
-            "peer_topics": len(self.table),
+            **self.table.sizes(),
             "barred_topics": len(self.admittance.barred),
             "seen": len(self._intake.seen),
             "checks": len(self._intake.checks),
+            "check_bytes": self._intake.checks.bytes,
             "recent": len(self._intake.recent),
             "peer_records": len(self.address_book),
             "unread_bytes": sum(state.reader.unread for state in self.peers.values()),

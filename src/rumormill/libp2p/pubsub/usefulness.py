@@ -3,7 +3,8 @@
 =========== =========================================================
 usefulness  the peer
 =========== =========================================================
-3           has brought a message lately that was new and valid
+3           has brought a message lately that was new and valid, or a copy of
+            one while it was being checked
 2           is in a mesh of ours: it gets every message from us
 1           listens to a topic that we listen to, or publish on
 0           is there, and nothing else
@@ -15,6 +16,7 @@ with 2; and 3 takes messages that our validators accept.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 
 from rumormill.core.machine import Peer
@@ -53,7 +55,7 @@ class Usefulness(Part):
         self._listening = listening
         self._subscribers = subscribers
         self._mesh = mesh
-        self._published: dict[str, None] = {}
+        self._published: OrderedDict[str, None] = OrderedDict()
         """Topics of our own messages that we did not listen to, the latest last."""
         self.last_topics: tuple[str, ...] = ()
         """Of our last message: nothing new, if the next has the same."""
@@ -96,10 +98,10 @@ class Usefulness(Part):
         self.last_topics = topics
         for topic in topics:
             if topic not in self._listening:
-                self._published.pop(topic, None)
                 self._published[topic] = None
+                self._published.move_to_end(topic)
         while len(self._published) > MOST_TOPICS:
-            del self._published[next(iter(self._published))]
+            self._published.popitem(last=False)
 
     def leave(self, topic: str, quietly: bool, now: float) -> None:
         """We may go on to publish on it."""

@@ -109,6 +109,15 @@ def test_peers_of_older_versions_are_not_told(protocol: str) -> None:
     assert list(told(bench)) == ["bob"]
 
 
+def test_whoever_speaks_the_version_under_another_name_is_told() -> None:
+    names = {"/house/2": MESHSUB_1_2, "/house/1": MESHSUB_1_0}
+    bench = bench_with("ann", "bob", protocol="/house/2", protocol_names=names)
+    bench.join("old", "t", protocol="/house/1")
+    assert "old" in bench.pubsub.mesh("t")
+    bench.send_message("ann", large(1))
+    assert list(told(bench)) == ["bob"]
+
+
 def test_peers_outside_the_mesh_are_not_told() -> None:
     bench = bench_with("ann", "bob", "far")
     bench.prune("far", "t", backoff=60)

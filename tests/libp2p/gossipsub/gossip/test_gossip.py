@@ -310,10 +310,9 @@ def test_an_id_that_is_too_long_to_be_one_is_not_asked_for() -> None:
 def test_a_peers_budget_is_forgotten_with_the_peer() -> None:
     bench = listening(outside=1)
     bench.ihave("outside0", "t", b"id")
+    assert bench.pubsub.sizes()["gossip_budgets"] == 1
     bench.leave("outside0")
-    gossip = bench.router._gossip  # type: ignore[attr-defined]
-    assert not gossip._ihave_heard
-    assert not gossip._ids_asked
+    assert bench.pubsub.sizes()["gossip_budgets"] == 0
 
 
 # ---- answering

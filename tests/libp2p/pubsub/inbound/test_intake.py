@@ -546,14 +546,14 @@ def test_bytes_under_check_are_bounded_in_all_and_for_each_peer() -> None:
     for peer in ("ann", "bob", "cyd"):
         large = tuple(signed(peer, "t", bytes(1000), number) for number in range(8))
         bench.say(peer, Rpc(messages=large))
-    assert bench.pubsub._intake.checks.bytes < 10_000 + 1200
+    assert bench.pubsub.sizes()["check_bytes"] < 10_000 + 1200
     dropped = bench.events(trace.DROPPED, reason="checks_full")
     assert [sum(each.peer == peer for each in dropped) for peer in ("ann", "bob", "cyd")] == [
         3, 4, 8,
     ]  # fmt: skip
     while bench.open_checks:
         bench.answer(bench.open_checks.pop())
-    assert bench.pubsub._intake.checks.bytes == 0
+    assert bench.pubsub.sizes()["check_bytes"] == 0
     assert [state.check_bytes for state in bench.pubsub.peers.values()] == [0, 0, 0]
 
 

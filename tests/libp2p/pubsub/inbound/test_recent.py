@@ -6,7 +6,7 @@ import pytest
 
 from rumormill.core import trace
 from rumormill.core.protobuf import bytes_field
-from rumormill.libp2p.effects import Blacklist
+from rumormill.libp2p.effects import Blacklist, FilterPeers
 from rumormill.libp2p.pubsub.inbound import intake
 from rumormill.libp2p.pubsub.inbound.recent import MOST_MESSAGES, TAIL, RecentMessages
 from rumormill.libp2p.wire.message import WireMessage, build_message, decode_message
@@ -104,6 +104,15 @@ def test_a_copy_by_an_author_who_is_blacklisted_by_now_is_ignored_as_such() -> N
     bench.feed(Blacklist(delivered.sender, True))
     bench.send_message("bob", RAIN)
     assert [each.fields["reason"] for each in bench.events(trace.IGNORED)] == ["blacklisted_author"]
+
+
+def test_a_copy_of_a_peer_that_may_not_take_part_by_now_is_ignored_as_such() -> None:
+    bench = listening("ann", "bob")
+    bench.send_message("ann", RAIN)
+    bench.feed(FilterPeers(lambda peer, topic: peer != "bob"))
+    bench.send_message("bob", RAIN)
+    assert [each.fields["reason"] for each in bench.events(trace.IGNORED)] == ["peer_not_allowed"]
+    assert not bench.events(trace.DUPLICATE)
 
 
 def test_a_message_that_is_no_longer_known_as_seen_is_checked_again() -> None:

@@ -52,8 +52,7 @@ def test_the_last_unsubscribe_removes_the_empty_topic() -> None:
     table = SubscriptionTable(most_per_peer=10)
     table.add("a", "news")
     table.remove("a", "news")
-    assert not table._by_topic
-    assert not table._by_peer
+    assert set(table.sizes().values()) == {0}
 
 
 def test_a_peer_that_leaves_leaves_nothing_behind() -> None:
@@ -63,10 +62,9 @@ def test_a_peer_that_leaves_leaves_nothing_behind() -> None:
     table.add("b", "news")
     assert table.remove_peer("a") == ("news", "art")
     assert table.remove_peer("a") == ()
-    assert list(table._by_topic) == ["news"]
+    assert table.sizes() == {"peer_topics": 1, "topics_with_peers": 1, "peers_with_topics": 1}
     table.remove_peer("b")
-    assert not table._by_topic
-    assert not table._by_peer
+    assert set(table.sizes().values()) == {0}
 
 
 def test_nobody_listens_to_an_unknown_topic() -> None:
@@ -101,8 +99,11 @@ def test_it_agrees_with_a_plain_set_of_pairs(steps: list[tuple[str, str, str]]) 
         assert len(table) == len(model)
     for topic in "12345":
         assert set(table.peers(topic)) == {peer for peer, each in model if each == topic}
-    assert all(table._by_topic.values())
-    assert all(table._by_peer.values())
+    assert table.sizes() == {
+        "peer_topics": len(model),
+        "topics_with_peers": len({topic for _, topic in model}),
+        "peers_with_topics": len({peer for peer, _ in model}),
+    }
 
 
 # ---- filters

@@ -237,7 +237,7 @@ def test_what_is_under_check_counts_with_what_it_inflates_to() -> None:
     for check in waiting:
         bench.answer(check)
     assert bench.pubsub.peers["ann"].check_bytes == 0
-    assert bench.pubsub._intake.checks.bytes == 0
+    assert bench.pubsub.sizes()["check_bytes"] == 0
 
 
 def test_a_forged_copy_of_a_packed_message_gives_its_room_back() -> None:
@@ -251,7 +251,7 @@ def test_a_forged_copy_of_a_packed_message_gives_its_room_back() -> None:
     bench.answer(bench.of(Check)[0])
     bench.answer(bench.of(Check)[1])
     assert [message.data for message in bench.delivered()] == [BLOCK]
-    assert bench.pubsub._intake.checks.bytes == 0
+    assert bench.pubsub.sizes()["check_bytes"] == 0
     assert [state.check_bytes for state in bench.pubsub.peers.values()] == [0, 0]
 
 

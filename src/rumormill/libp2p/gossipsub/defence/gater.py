@@ -70,7 +70,9 @@ class Gater(HeartbeatPart):
         self._parameters = parameters
         self._promises = promises
         self._interval = heartbeat_interval
-        self._checked = self._throttled = 0.0
+        self._checked = 0.0
+        self.throttled = 0.0
+        """Messages for which there was no time lately; while there are none, all is read."""
         self._last_throttle = float("-inf")
         self._peers: dict[Peer, Source] = {}
         self._places: dict[str, Source] = {}
@@ -86,9 +88,9 @@ class Gater(HeartbeatPart):
 
     def admission(self, peer: Peer, now: float) -> Admission:
         """How much of a peer's RPC is read."""
-        if not self._throttled or now - self._last_throttle > self._parameters.gater_quiet:
+        if not self.throttled or now - self._last_throttle > self._parameters.gater_quiet:
             return "all"
-        if self._throttled < self._parameters.gater_threshold * self._checked:
+        if self.throttled < self._parameters.gater_threshold * self._checked:
             return "all"
         source = self._peers.get(peer)
         if source is None or self._pubsub.random.random() < self._chance(source):
@@ -178,7 +180,7 @@ class Gater(HeartbeatPart):
     ) -> None:
         """A message was of no use, or nobody had time to find out."""
         if reason in THROTTLED:
-            self._throttled += 1
+            self.throttled += 1
             self._last_throttle = now
         elif reason not in BLAMELESS and (known := self._peers.get(source)) is not None:
             known.ignored += 1
@@ -189,7 +191,7 @@ class Gater(HeartbeatPart):
         """Everything counts a little less, and what is long ago is forgotten."""
         factor = decay_over(self._interval, self._parameters.gater_decay)
         self._checked = decayed(self._checked, factor, NEARLY_NOTHING)
-        self._throttled = decayed(self._throttled, factor, NEARLY_NOTHING)
+        self.throttled = decayed(self.throttled, factor, NEARLY_NOTHING)
         factor = decay_over(self._interval, self._parameters.gater_source_decay)
         for source in self._places.values():
             source.decay(factor)

@@ -86,9 +86,14 @@ class Extensions(Part):
             pubsub.on_extension(extension.field, partial(self._on_field, extension))
 
     def sizes(self) -> dict[str, int]:
-        """How many peers have announced something, and how often something was agreed on."""
-        agreed = sum(len(each.agreed_with) for each in self.ours)
-        return {"extensions_heard": len(self._heard), "extensions_agreed": agreed}
+        """How many peers have announced something and how many may do so again, and how often
+        something was agreed on.
+        """
+        return {
+            "extensions_heard": len(self._heard),
+            "extensions_awaited": len(self._began_again),
+            "extensions_agreed": sum(len(each.agreed_with) for each in self.ours),
+        }
 
     # ---- peers and streams
 

@@ -71,8 +71,14 @@ class Gossip(HeartbeatPart):
         self.cache.put(message)
 
     def sizes(self) -> dict[str, int]:
-        """How many messages are kept."""
-        return {"cached": len(self.cache)}
+        """How many messages are kept, how many ids are asked for, and of how many peers we count
+        what they have said and were asked for since the last heartbeat.
+        """
+        return {
+            "cached": len(self.cache),
+            "asked_ids": len(self._asked) + len(self._unkept),
+            "gossip_budgets": len(self._ihave_heard.keys() | self._ids_asked.keys()),
+        }
 
     # ---- telling
 

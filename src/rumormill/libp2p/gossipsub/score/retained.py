@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 from rumormill.core.machine import Peer
 from rumormill.libp2p.gossipsub.score.peer_record import PeerRecord
 
@@ -12,7 +14,7 @@ class Retained:
     def __init__(self, seconds: float, most: int) -> None:
         self._seconds = seconds
         self._most = most
-        self._records: dict[Peer, PeerRecord] = {}
+        self._records: OrderedDict[Peer, PeerRecord] = OrderedDict()
         """In the order in which the peers left."""
 
     def __len__(self) -> int:
@@ -31,7 +33,7 @@ class Retained:
         self._records[record.peer] = record
         if len(self._records) <= self._most:
             return None
-        return self._records.pop(next(iter(self._records)))
+        return self._records.popitem(last=False)[1]
 
     def take(self, peer: Peer, now: float) -> PeerRecord | None:
         """The peer is back: what was kept of it, if it is not too old."""

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 
 from rumormill.core import trace
 from rumormill.core.machine import Peer, PeerJoined
-from rumormill.libp2p.gossipsub.score.deliveries import Deliveries
+from rumormill.libp2p.gossipsub.score.deliveries import Deliveries, validated
 from rumormill.libp2p.gossipsub.score.parameters import ScoreParameters
 from rumormill.libp2p.gossipsub.score.peer_book import PeerBook, bounded
 from rumormill.libp2p.gossipsub.score.snapshot import PeerScore, peer_score
@@ -128,16 +128,16 @@ class Score(Standing):
 
     def duplicate(self, message: WireMessage, source: Peer, now: float) -> None:
         """A copy counts if it came in time, and once; a copy of a bad message is bad."""
-        delivery = self._valid.get(message.id)
-        if delivery is None:
+        brought = self._valid.get(message.id)
+        if brought is None:
             if message.id in self._invalid:
                 self._count_invalid(message, source, now)
             return
         record = self._peers.get(source)
-        if record is None or source in delivery.peers:
+        if record is None or source in brought:
             return
-        delivery.peers.add(source)
-        age = now - delivery.validated
+        brought[source] = now
+        age = now - validated(brought)
         for topic in message.topics:
             counts = record.topics.get(topic)
             if counts is not None and age <= counts.weights.window:

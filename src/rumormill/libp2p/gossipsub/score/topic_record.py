@@ -138,7 +138,8 @@ class TopicRecord:
     def count_near_first(self) -> None:
         """It brought a copy of one in time."""
         if self.in_mesh:
-            self.mesh = min(self.mesh + 1.0, self.weights.mesh_cap)
+            count, cap = self.mesh + 1.0, self.weights.mesh_cap
+            self.mesh = count if count < cap else cap
 
     def graft(self, now: float) -> None:
         """It came into our mesh."""

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from rumormill.core import trace
 from rumormill.core.errors import RemoteProtocolError
-from rumormill.core.machine import Check, Checked, CheckedMany, Deliver, Peer, Verdict
-from rumormill.core.message import Message
-from rumormill.core.trace import DELIVERED, DUPLICATE, TraceEvent
+from rumormill.core.machine import Check, Checked, CheckedMany, Peer, Verdict
+from rumormill.core.trace import DUPLICATE, TraceEvent
 from rumormill.core.transport import HoldPeer
 from rumormill.libp2p.pubsub.guard import UNREADABLE, Refusal
 from rumormill.libp2p.pubsub.inbound import prices
 from rumormill.libp2p.pubsub.inbound.checks import PendingCheck, PendingChecks
+from rumormill.libp2p.pubsub.inbound.delivering import Delivering
 from rumormill.libp2p.pubsub.inbound.last_seen import LastSeenCache
 from rumormill.libp2p.pubsub.inbound.prices import DEAR_SIGNATURE
 from rumormill.libp2p.pubsub.inbound.recent import RecentMessages
@@ -52,11 +52,9 @@ class Intake:
     ) -> None:
         parameters = pubsub.parameters
         self._pubsub = pubsub
-        self._network = network
         self._rules = rules
         self._transforming = rules.transforming
         self._most_topics = parameters.rpc_limits.topics_per_message
-        self._name_of = name_of
         self._own_id = pubsub.author.peer_id
         self._parameters = parameters
         kind = SeenCache if parameters.seen_from == "first" else LastSeenCache
@@ -70,6 +68,7 @@ class Intake:
             parameters.max_checks, parameters.max_copies, parameters.max_check_bytes
         )
         self.recent = RecentMessages()
+        self.deliver = Delivering(pubsub, network, name_of).deliver
         self._peer_checks = parameters.max_checks_per_peer
         self._peer_bytes = parameters.max_check_bytes // 2
         # Looked up here, not for every message.
@@ -82,7 +81,6 @@ class Intake:
         self._listening = pubsub.listening
         self._blacklisted = pubsub.blacklisted.authors
         self._admittance = pubsub.admittance
-        self._subscribed = pubsub.subscribed
         self._guard, self._guards = pubsub.guard, pubsub.guard.topics
         self._hold_checks = parameters.hold_checks_per_peer
         self._hold_bytes = parameters.max_check_bytes // 32
@@ -295,6 +293,8 @@ class Intake:
             self.recent.add(message)
         if self.replays is not None:
             self._note_author(self.replays, message, now)
+        if len(holders) > 1:
+            self._note_brought(holders, now)
         copies: tuple[tuple[Peer, WireMessage], ...] = ()
         if self._tell_duplicate and (check.copies or len(holders) > 1):
             copies = self._copies(check)
@@ -312,6 +312,13 @@ class Intake:
             for tell_copy in self._tell_duplicate:
                 tell_copy(copy, peer, now)
 
+    def _note_brought(self, holders: dict[Peer, None], now: float) -> None:
+        """Whoever sent it while it was being checked was as quick as one can ask."""
+        for peer in holders:
+            state = self._pubsub.peers.get(peer)
+            if state is not None:
+                state.brought = now
+
     def _note_author(self, replays: Replays, message: WireMessage, now: float) -> None:
         forgotten = replays.delivered(message, now)
         if forgotten:
@@ -325,36 +332,6 @@ class Intake:
             *[(peer, check.message) for peer in check.holders if peer not in others],
             *differing,
         )
-
-    def deliver(
-        self, message: WireMessage, source: Peer | None, now: float, readable: bool = True
-    ) -> Peer | None:
-        """Hand the message to our own subscriptions of its topics; returns its author's name.
-
-        Of a topic that we only relay, and if it is not ``readable``, somebody else's message is
-        traced and nothing more.
-        """
-        pubsub = self._pubsub
-        sender = None
-        if message.sender_id is not None and message.signature is not None:
-            sender = self._name_of(message.sender_id)  # who is named without proof is not shown
-        sequence, data, message_id = message.sequence, message.data, message.id
-        fields = {} if sequence is None else {"sequence": int.from_bytes(sequence, "big")}
-        for topic in message.topics:
-            if topic in self._subscribed and readable:
-                delivered = Message(
-                    topic, data, sender, message_id, self._network, source, now, fields
-                )
-                # Made without `emit`: there is one for each message.
-                traced = {"size": len(data), "sender": sender}
-                pubsub.effects += (
-                    Deliver(delivered),
-                    TraceEvent(now, pubsub.node, DELIVERED, topic, message_id, source, traced),
-                )
-            elif topic in self._listening and source is not None:
-                size = len(data)
-                pubsub.emit(trace.RELAYED, topic, message_id, source, size=size, sender=sender)
-        return sender
 
     # ---- what is not delivered
 

@@ -108,5 +108,13 @@ class SubscriptionTable:
         """How many pairs of peer and topic are on record."""
         return sum(map(len, self._by_peer.values()))
 
+    def sizes(self) -> dict[str, int]:
+        """How many pairs, and how many peers and topics these are of."""
+        return {
+            "peer_topics": len(self),
+            "topics_with_peers": len(self._by_topic),
+            "peers_with_topics": len(self._by_peer),
+        }
+
 
 _NOBODY: dict[Peer, None] = {}
