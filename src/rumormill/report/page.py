@@ -28,7 +28,7 @@ from rumormill.report.comparison import Comparison
 from rumormill.report.figures import Report
 from rumormill.report.rows import SlowRow, Step
 from rumormill.report.series import MOST_PEERS, page_data, plotted_topics
-from rumormill.report.words import count, digits, milliseconds, percent
+from rumormill.report.words import count, digits, milliseconds, of_expected, percent
 
 STYLES: Final = ("page.css", "plots.css")
 SCRIPTS: Final = ("base.js", "chart.js", "plots.js", "matrix.js", "tables.js", "main.js")
@@ -162,6 +162,7 @@ def _environment() -> Environment:
     # A page cannot hold this character; a browser would put another in its place.
     made.filters["held"] = lambda text: str(text).replace("\0", "\\x00")
     made.globals["plural"] = plural
+    made.globals["of_expected"] = of_expected
     return made
 
 

@@ -29,7 +29,15 @@ from rumormill.report.terminal_parts import (
     table,
     warned,
 )
-from rumormill.report.words import count, digits, milliseconds, percent, size, span
+from rumormill.report.words import (
+    count,
+    digits,
+    milliseconds,
+    of_expected,
+    percent,
+    size,
+    span,
+)
 
 MOST_PEERS = 15
 MOST_EVENTS = 30
@@ -234,7 +242,7 @@ class _Sections:
         rows = [
             [printable(self.report.topic(row.network, row.topic)),
              f"{row.published_at:%H:%M:%S}" if row.published_at else "-",
-             milliseconds(row.slowest_ms), f"{row.reached:,} of {row.expected:,}",
+             milliseconds(row.slowest_ms), of_expected(row.reached, row.expected),
              printable(self.report.peer(row.network, last.node)) if last else "-",
              count(last.hop if last else None)]
             for row in self.report.gold.slowest[:MOST_SLOW]

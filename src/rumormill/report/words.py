@@ -106,6 +106,17 @@ def milliseconds(value: float | None) -> str:
     return f"{digits(value / 1000)} s" if abs(value) >= 9999.5 else f"{digits(value)} ms"
 
 
+def of_expected(reached: int, expected: int) -> str:
+    """How many were reached, of how many: some of them may not have been expected at all.
+
+    >>> of_expected(3, 4), of_expected(4, 4), of_expected(4, 3)
+    ('3 of 4', '4 of 4', '4 (3 expected)')
+    """
+    if reached <= expected:
+        return f"{reached:,} of {expected:,}"
+    return f"{reached:,} ({expected:,} expected)"
+
+
 def digits(value: float | None) -> str:
     """A number in three or so digits.
 
