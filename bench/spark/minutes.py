@@ -59,8 +59,9 @@ class MinutesPlan:
     """Whose figures count, each brought in by a step of its own; all up to the last are made."""
     between: float = 0.1
     """How busy the others are: so many times the events. Of them only their number matters."""
-    warm_up: int = 2
-    """First minutes that are made and removed again before."""
+    warm_up: int = 10
+    """Minutes that are made and removed again before: so many Java takes to compile well what it
+    runs, and what is asked here is what history costs."""
     small: int = 5_000
     """Events of a small batch, about."""
     batches: int = 20
@@ -96,12 +97,12 @@ def _minutes(plan: MinutesPlan, scratch: Path, progress: Progress) -> Iterator[R
     quiet = trace_events.at_rate(plan.between * plan.events / 60)
     counted = busy(plan.minutes)
     with SparkProcess(settings=plan.settings, tables=scratch / "tables") as spark:
+        before = trace_events.Generator(network).spans(60.0)
         for turn in range(plan.warm_up):
             progress.step(f"minutes: warming up, {turn + 1} of {plan.warm_up}")
-            spool = scratch / f"warm-up-{turn}"
-            trace_events.add(spool, next(trace_events.Generator(network).spans(60.0)))
-            _step(spark, spool)
-            spark.ask("clear", layers=LAYERS)
+            trace_events.add(scratch / "warm-up", next(before), KEPT_BYTES)
+            _step(spark, scratch / "warm-up")
+        spark.ask("clear", layers=LAYERS)
         spool, last = scratch / "spool", max(plan.minutes)
         generator = trace_events.Generator(network)
         minutes = generator.spans(60.0)
