@@ -56,6 +56,7 @@ async def test_servers_learn_of_each_other_from_one_that_all_know(
     ]
     for server in servers:
         await server.knows(known.id)
+        await known.knows(server.id)
     for server, other in itertools.permutations(servers, 2):
         addresses = await server.find_peer(other.id)
         assert addresses, f"{server.language} does not find {other.language}"

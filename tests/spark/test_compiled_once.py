@@ -64,4 +64,4 @@ def test_the_third_minute_needs_no_code_that_the_second_did_not_have(
         increment.run()
         counts.append(compiled(compiling) - before)
     # Driver and task compile each piece for themselves.
-    assert counts[-1] <= 2 * READINGS < 100 < counts[1]
+    assert counts[-1] <= 2 * READINGS < sum(counts[:2])
