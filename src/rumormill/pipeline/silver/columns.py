@@ -89,8 +89,9 @@ def between(rows: DataFrame, spans: Sequence[Span], time: str = "time") -> DataF
     """The rows of some ranges of any times, which files are chosen by.
 
     Compiled apart from what is done with them, as the ranges stand in the code as constants:
-    what comes after it is then the same code in each step. (To coalesce into more tasks than there
-    are changes nothing but that.)
+    what comes after it is then the same code in each step. To coalesce into more tasks than there
+    are parts them in the plan and joins none; only where files say on which machine they lie, as on
+    HDFS, Spark may put two of them into one task.
     """
     return rows.where(within(time, spans)).coalesce(ALL_TASKS)
 
